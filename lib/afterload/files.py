@@ -1,0 +1,113 @@
+"""Write results whole: a reader finds the old file or the new one, never half of one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from afterload.errors import OutputError
+
+__all__ = ["write_all", "write_whole"]
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.EROFS: "the file system is read-only",
+    errno.EISDIR: "it is a directory",
+    errno.ENOTDIR: "a part of the path is a file, not a directory",
+    errno.ENAMETOOLONG: "the name is too long",
+}
+
+
+def write_whole(path: str | Path, data: str | bytes) -> None:
+    """Write one file in one step, with the folders above it; text becomes UTF-8.
+
+    Raises :class:`OutputError`, naming the path and the reason, and leaves no temporary file behind.
+    """
+    write_all({path: data})
+
+
+def write_all(files: Mapping[str | Path, str | bytes] | Mapping[Path, str | bytes]) -> None:
+    """Write several files: all of them aside first, then each renamed into place.
+
+    A full disk or a forbidden folder is met before the first old file is replaced.
+    Raises :class:`OutputError` like :func:`write_whole`.
+    """
+    staged: dict[Path, Path] = {}
+    try:
+        for path, data in files.items():
+            target = _target(Path(path))
+            if target in staged:
+                raise OutputError(f"cannot write {path}: it is named twice")
+            staged[target] = _stage(target, _encode(target, data))
+        for target in list(staged):
+            try:
+                os.replace(staged[target], target)  # noqa: PTH105 - one call, one system call
+            except OSError as error:
+                raise _output_error(target, error) from error
+            del staged[target]
+    finally:
+        for temporary in staged.values():
+            with suppress(OSError):
+                temporary.unlink()
+
+
+def _target(path: Path) -> Path:
+    """Where the bytes go: a link is followed, and anything but a plain file is refused."""
+    try:
+        # Asked of the path as given: a pipe behind a link has no name that could be resolved.
+        exists, is_dir, is_file = path.exists(), path.is_dir(), path.is_file()
+        real = path.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise _output_error(path, error) from error
+    if is_dir:
+        raise OutputError(f"cannot write {path}: it is a directory")
+    if exists and not is_file:
+        raise OutputError(f"cannot write {path}: it is not a plain file")
+    return real
+
+
+def _encode(path: Path, data: str | bytes) -> bytes:
+    if isinstance(data, bytes):
+        return data
+    try:
+        return data.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise OutputError(
+            f"cannot write {path}: character {error.start + 1} of the text does not exist in UTF-8"
+        ) from error
+
+
+def _stage(target: Path, data: bytes) -> Path:
+    """Write the bytes beside their target, through to the disk; return where they are."""
+    temporary = target.parent / f".afterload-{secrets.token_hex(8)}.tmp"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Mode 0o666 less the umask: what a plain open() would have given.
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except OSError as error:
+        raise _output_error(target, error) from error
+    try:
+        with open(descriptor, "wb") as stream:  # noqa: PTH123 - a descriptor, not a path
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError):
+            raise _output_error(target, error) from error
+        raise
+    return temporary
+
+
+def _output_error(path: Path, error: Exception) -> OutputError:
+    number = getattr(error, "errno", None)
+    reason = _REASONS.get(number) if isinstance(number, int) else None
+    return OutputError(f"cannot write {path}: {reason or getattr(error, 'strerror', None) or error}")

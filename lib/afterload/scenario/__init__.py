@@ -1,0 +1,36 @@
+"""A team's inputs as typed, validated data, read from one YAML file."""
+
+from afterload.scenario.attachments import ArrivalSeries, ImpactWindow, TimelineEvent
+from afterload.scenario.load import LoadedScenario, load_scenario
+from afterload.scenario.overrides import Overrides, read_overrides
+from afterload.scenario.problems import Problem, dotted
+from afterload.scenario.schema import (
+    REMOVAL_PROCESSES,
+    CallStack,
+    Client,
+    Dependency,
+    Fleet,
+    Incident,
+    Queue,
+    Scenario,
+)
+
+__all__ = [
+    "REMOVAL_PROCESSES",
+    "ArrivalSeries",
+    "CallStack",
+    "Client",
+    "Dependency",
+    "Fleet",
+    "ImpactWindow",
+    "Incident",
+    "LoadedScenario",
+    "Overrides",
+    "Problem",
+    "Queue",
+    "Scenario",
+    "TimelineEvent",
+    "dotted",
+    "load_scenario",
+    "read_overrides",
+]

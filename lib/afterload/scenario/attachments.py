@@ -1,0 +1,257 @@
+"""Read the CSV files that a scenario names: incident timeline, impact windows, arrival series.
+
+These are Afterload's own plain forms. Every row that cannot be read becomes a problem with file and row; order of
+rows never matters; a time without a zone is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import TypeVar
+from zoneinfo import ZoneInfo
+
+from afterload.errors import UnitError
+from afterload.scenario.problems import Problem, nearest
+from afterload.units import read_instant, read_number
+
+__all__ = [
+    "ArrivalSeries",
+    "Attachment",
+    "ImpactWindow",
+    "TimelineEvent",
+    "read_impacts",
+    "read_series",
+    "read_timeline",
+]
+
+MAX_BYTES = 20_000_000
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class TimelineEvent:
+    """One line of an incident timeline. ``end`` is None for an instant."""
+
+    at: datetime
+    end: datetime | None
+    subsystem: str
+    kind: str
+    event: str
+
+
+@dataclass(frozen=True)
+class ImpactWindow:
+    """One published window of impact. ``start_is_lower_bound`` tells that it may have begun earlier."""
+
+    service: str
+    start: datetime
+    end: datetime
+    start_is_lower_bound: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ArrivalSeries:
+    """Measured arrival rate: ``rates_per_min[i]`` holds from ``times[i]`` to the next, the last for ``step_min``."""
+
+    times: tuple[datetime, ...]
+    rates_per_min: tuple[float, ...]
+    step_min: float
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """What was read from one file, and its SHA-256."""
+
+    rows: tuple[TimelineEvent, ...] | tuple[ImpactWindow, ...] | ArrivalSeries | None
+    digest: str
+
+
+@dataclass
+class _Table:
+    path: str
+    rows: list[tuple[int, dict[str, str]]]
+    problems: list[Problem]
+    digest: str
+    zone: ZoneInfo | None
+
+    def refuse(self, line: int, field: str, message: str, accepted: str = "") -> None:
+        self.problems.append(Problem(self.path, line, field, message, accepted))
+
+    def cell(self, line: int, row: dict[str, str], field: str, read: Callable[[str], T]) -> T | None:
+        try:
+            return read(row[field])
+        except UnitError as problem:
+            self.refuse(line, field, problem.message, problem.accepted)
+            return None
+
+    def instant(self, line: int, row: dict[str, str], field: str) -> datetime | None:
+        return self.cell(line, row, field, lambda text: read_instant(text, self.zone))
+
+
+def _open(path: Path, required: tuple[str, ...], optional: tuple[str, ...], zone: ZoneInfo | None) -> _Table:
+    table = _Table(str(path), [], [], "", zone)
+    try:
+        raw = path.read_bytes()
+    except OSError as problem:
+        reason = "no such file" if isinstance(problem, FileNotFoundError) else (problem.strerror or str(problem))
+        table.refuse(0, "", reason)
+        return table
+    table.digest = sha256(raw).hexdigest()
+    if len(raw) > MAX_BYTES:
+        table.refuse(0, "", f"is {len(raw):,} bytes, more than {MAX_BYTES:,}")
+        return table
+    try:
+        text = raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError as problem:
+        table.refuse(raw[: problem.start].count(b"\n") + 1, "", "is not UTF-8 text", "a CSV file saved as UTF-8")
+        return table
+    for line, row in _rows(table, text, required, optional):
+        table.rows.append((line, row))
+    if not table.rows and not table.problems:
+        table.refuse(1, "", "holds no rows below its header", "at least one row")
+    return table
+
+
+def _rows(
+    table: _Table, text: str, required: tuple[str, ...], optional: tuple[str, ...]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    wanted = f"a header with {', '.join(required)}" + (f" and perhaps {', '.join(optional)}" if optional else "")
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        missing = [name for name in required if name not in header]
+        if missing:
+            table.refuse(
+                1,
+                "",
+                f"has no column {', '.join(missing)}; its header is {', '.join(header) or 'empty'}",
+                wanted,
+            )
+            return
+        for name in header:
+            if name not in (*required, *optional):
+                near = nearest(name, (*required, *optional))
+                table.refuse(1, name, f"unknown column{f'; nearest: {near}' if near else ''}", wanted)
+        if len(set(header)) != len(header):
+            table.refuse(1, "", f"names a column twice: {', '.join(header)}", wanted)
+            return
+        before = reader.line_num
+        for cells in reader:
+            line, before = before + 1, reader.line_num
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) != len(header):
+                table.refuse(
+                    line,
+                    "",
+                    f"has {len(cells)} cells where the header has {len(header)}",
+                    "quotes around text with commas",
+                )
+                continue
+            yield (
+                line,
+                {**dict.fromkeys(optional, ""), **dict(zip(header, (c.strip() for c in cells), strict=True))},
+            )
+    except csv.Error as problem:
+        table.refuse(reader.line_num, "", f"is not CSV: {problem}")
+
+
+def read_timeline(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:
+    """Read a timeline: ``at, end, subsystem, kind, event``, sorted by time; with every problem found."""
+    table = _open(path, ("at", "event"), ("end", "subsystem", "kind"), zone)
+    events = []
+    for line, row in table.rows:
+        at = table.instant(line, row, "at")
+        end = table.instant(line, row, "end") if row["end"] else None
+        if at is not None and end is not None and end < at:
+            table.refuse(line, "end", f"{row['end']} is before at, {row['at']}", "a later time, or none")
+        if at is not None:
+            events.append(TimelineEvent(at, end, row["subsystem"], row["kind"], row["event"]))
+    ordered = tuple(sorted(events, key=lambda event: event.at))
+    return Attachment(ordered, table.digest), table.problems
+
+
+def _truth(text: str) -> bool:
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
+    if text.lower() not in words:
+        raise UnitError(f"{text!r} is not a truth value", "true or false")
+    return words[text.lower()]
+
+
+def read_impacts(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:
+    """Read impact windows: ``service, start, end, start_is_lower_bound, note``, in the order of the file."""
+    table = _open(path, ("service", "start", "end"), ("start_is_lower_bound", "note"), zone)
+    windows = []
+    for line, row in table.rows:
+        start, end = table.instant(line, row, "start"), table.instant(line, row, "end")
+        bound = table.cell(line, row, "start_is_lower_bound", _truth)
+        if not row["service"]:
+            table.refuse(line, "service", "is empty", "a name")
+        if start is None or end is None:
+            continue
+        if end < start:
+            table.refuse(line, "end", f"{row['end']} is before start, {row['start']}", "a later time")
+            continue
+        windows.append(ImpactWindow(row["service"], start, end, bool(bound), row["note"]))
+    return Attachment(tuple(windows), table.digest), table.problems
+
+
+_SERIES_COLUMNS = {"rate_per_min": 1.0, "rate_per_s": 60.0, "rate_per_h": 1 / 60, "count": None}
+
+
+def read_series(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:
+    """Read an arrival series: ``at`` and one of ``rate_per_min``, ``rate_per_s``, ``rate_per_h`` or ``count``.
+
+    Each value holds from its time until the next. A count belongs to the period that begins at its time; the
+    period is the spacing of the rows, which must then be even. Gaps of more than three periods are refused.
+    """
+    table = _open(path, ("at",), tuple(_SERIES_COLUMNS), zone)
+    used = [name for name in _SERIES_COLUMNS if any(row[name] for _, row in table.rows)]
+    if len(used) != 1 and table.rows:
+        table.refuse(1, "", f"has {len(used)} columns of values", f"exactly one of {', '.join(_SERIES_COLUMNS)}")
+    if table.problems or not used:
+        return Attachment(None, table.digest), table.problems
+    name = used[0]
+    points: dict[datetime, tuple[int, float]] = {}
+    for line, row in table.rows:
+        at, number = table.instant(line, row, "at"), table.cell(line, row, name, read_number)
+        if at is None or number is None:
+            continue
+        if at in points:
+            table.refuse(line, "at", f"{row['at']} stands on line {points[at][0]} too", "one row for each time")
+        points[at] = (line, number)
+    if table.problems:
+        return Attachment(None, table.digest), table.problems
+    return Attachment(_series(table, points, _SERIES_COLUMNS[name]), table.digest), table.problems
+
+
+def _series(table: _Table, points: dict[datetime, tuple[int, float]], factor: float | None) -> ArrivalSeries | None:
+    times = sorted(points)
+    if len(times) < 2:
+        table.refuse(points[times[0]][0], "at", "is the only row", "at least two rows")
+        return None
+    steps = [(b - a).total_seconds() / 60 for a, b in pairwise(times)]
+    step = median(steps)
+    for at, following, length in zip(times, times[1:], steps, strict=False):
+        if length > 3 * step:
+            table.refuse(
+                points[following][0], "at", f"comes {length:g} min after the row before it ({at.isoformat()}): a gap",
+                f"rows about every {step:g} min; fill the gap or cut the file",
+            )  # fmt: skip
+        elif factor is None and abs(length - step) > 1e-6:
+            table.refuse(
+                points[following][0], "at", f"comes {length:g} min after the row before it, the others {step:g} min",
+                "evenly spaced rows for counts, or a rate column",
+            )  # fmt: skip
+    return ArrivalSeries(
+        tuple(times), tuple(points[at][1] * (1 / step if factor is None else factor) for at in times), step
+    )

@@ -1,0 +1,318 @@
+"""Typed fields of a scenario, and the base of its sections.
+
+A quantity can be written two ways: as text with its unit under its plain name (``arrival_rate: 1,200/min``) or as a
+bare number with its unit in the name (``arrival_rate_per_min: 1200``). In Python the field always has the name with
+the unit, and always holds that unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from difflib import get_close_matches
+from typing import Annotated, Any, get_args, get_origin
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from afterload import units
+from afterload.errors import UnitError
+from afterload.yamltree import WrittenFloat, WrittenInt
+
+__all__ = [
+    "Count",
+    "Given",
+    "Inside",
+    "Instant",
+    "Label",
+    "MaybeCount",
+    "MaybeLabel",
+    "MaybeMinutes",
+    "MaybeRate",
+    "MaybeSeconds",
+    "MaybeShare",
+    "Minutes",
+    "Number",
+    "Quantity",
+    "Rate",
+    "Rates",
+    "Seconds",
+    "Section",
+    "Share",
+    "Zone",
+    "quantity_of",
+    "section_in",
+]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How a field that holds a quantity can be written: its kind, the unit it holds, and the keys for it."""
+
+    kind: str
+    suffix: str
+    many: bool = False
+    whole_name: bool = False
+
+    @property
+    def suffixes(self) -> dict[str, float]:
+        """Factor of each accepted unit suffix to the unit that the field holds."""
+        table = units.RATE_SUFFIXES if self.kind == "rate" else units.DURATION_SUFFIXES
+        return {suffix: factor / table[self.suffix] for suffix, factor in table.items()}
+
+    def base(self, name: str) -> str:
+        """Key of the text form: ``age_limit`` for the field ``age_limit_min``."""
+        return name if self.whole_name else name.removesuffix(f"_{self.suffix}")
+
+    def keys(self, name: str) -> dict[str, float | None]:
+        """Every key under which the field can be written, with its factor (None: text with its unit)."""
+        base = self.base(name)
+        return {base: None, **{f"{base}_{suffix}": factor for suffix, factor in self.suffixes.items()}}
+
+    @property
+    def example(self) -> str:
+        """A value that would be accepted as text."""
+        return '"1,200/min"' if self.kind == "rate" else ('"2 s"' if self.suffix == "s" else '"15 min"')
+
+    def read(self, value: Any, factor: float | None) -> float:
+        """Read one value: a bare number times ``factor``, or text with its unit where it is None."""
+        if factor is not None:
+            return units.read_number(value) * factor
+        if self.kind == "rate":
+            return units.read_rate_per_min(value)
+        return units.read_duration_min(value) / units.DURATION_SUFFIXES[self.suffix]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value as a person wrote it, with the keys under which it stood."""
+
+    keys: tuple[str, ...]
+    value: Any
+    factor: float | None
+
+    def checked(self) -> Any:
+        """The value, once it is sure that it was given only once."""
+        if len(self.keys) > 1:
+            raise UnitError(f"is given twice, as {' and as '.join(self.keys)}", "one of them")
+        return self.value
+
+
+def _reader(quantity: Quantity, optional: bool = False) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        factor: float | None = 1.0
+        if isinstance(value, Given):
+            factor, value = value.factor, value.checked()
+        if optional and (value is None or value == "none"):
+            return None
+        if not quantity.many:
+            return quantity.read(value, factor)
+        if not isinstance(value, list | tuple):
+            raise UnitError(f"{value!r} is not a list", f"a list of values such as {quantity.example}")
+        found = []
+        for place, item in enumerate(value):
+            try:
+                found.append(quantity.read(item, factor))
+            except UnitError as problem:
+                raise UnitError(f"item {place}: {problem.message}", problem.accepted) from None
+        return tuple(found)
+
+    return read
+
+
+def _quantity(kind: str, suffix: str, optional: bool = False, many: bool = False) -> tuple[Quantity, BeforeValidator]:
+    quantity = Quantity(kind, suffix, many)
+    return quantity, BeforeValidator(_reader(quantity, optional))
+
+
+_RATE, _DURATION = _quantity("rate", "per_min"), _quantity("duration", "min")
+Rate = Annotated[float, _RATE[0], _RATE[1]]
+MaybeRate = Annotated[float | None, _RATE[0], _quantity("rate", "per_min", optional=True)[1]]
+Rates = Annotated[tuple[float, ...] | None, *_quantity("rate", "per_min", optional=True, many=True)]
+Minutes = Annotated[float, _DURATION[0], _DURATION[1]]
+MaybeMinutes = Annotated[float | None, _DURATION[0], _quantity("duration", "min", optional=True)[1]]
+Seconds = Annotated[float, *_quantity("duration", "s")]
+MaybeSeconds = Annotated[float | None, *_quantity("duration", "s", optional=True)]
+
+
+def _label(value: Any) -> str:
+    if isinstance(value, WrittenInt | WrittenFloat):
+        value = value.text
+    if not isinstance(value, str):
+        raise UnitError(f"{value!r} is not text", "text; put quotes around it")
+    text = value.strip()
+    if not text:
+        raise UnitError("is empty", "some text")
+    if len(text) > 200 or not text.isprintable():
+        raise UnitError(f"{text[:40]!r}... is not one short line", "at most 200 printable characters")
+    return text
+
+
+def _maybe_label(value: Any) -> str | None:
+    return None if value is None or value == "none" else _label(value)
+
+
+def _zone(value: Any) -> ZoneInfo:
+    if isinstance(value, ZoneInfo):
+        return value
+    known = available_timezones()
+    if isinstance(value, str) and value in known:
+        return ZoneInfo(value)
+    near = get_close_matches(str(value), sorted(known), 1, 0.6) or get_close_matches(
+        str(value).title().replace(" ", "_"), sorted(known), 1, 0.5
+    )
+    hint = f"; nearest: {near[0]}" if near else ""
+    raise UnitError(f"{value!r} is not a time zone{hint}", 'an IANA name such as "America/Los_Angeles" or "UTC"')
+
+
+def _instant(value: Any, info: ValidationInfo) -> datetime:
+    zone = (info.context or {}).get("zone")
+    return units.read_instant(value, zone if isinstance(zone, tzinfo) else None)
+
+
+_STRING: JsonSchemaValue = {"type": "string"}
+_LABEL: JsonSchemaValue = {"type": ["string", "number"], "maxLength": 200}
+
+Label = Annotated[str, BeforeValidator(_label), WithJsonSchema(_LABEL)]
+MaybeLabel = Annotated[
+    str | None, BeforeValidator(_maybe_label), WithJsonSchema({"type": ["string", "number", "null"]})
+]
+Zone = Annotated[ZoneInfo, BeforeValidator(_zone), WithJsonSchema({**_STRING, "examples": ["America/Los_Angeles"]})]
+Instant = Annotated[
+    datetime,
+    BeforeValidator(_instant),
+    WithJsonSchema({**_STRING, "examples": ["2025-10-19T23:48-07:00"], "pattern": r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}"}),
+]
+Count = Annotated[
+    int,
+    BeforeValidator(units.read_count),
+    Field(ge=0),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9,]+$"}]}),
+]
+MaybeCount = Annotated[
+    int | None,
+    BeforeValidator(lambda value: None if value is None or value == "none" else units.read_count(value)),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": ["string", "null"]}]}),
+]
+Number = Annotated[
+    float, BeforeValidator(units.read_number), WithJsonSchema({"type": ["number", "string"], "minimum": 0})
+]
+Share = Annotated[
+    float,
+    BeforeValidator(units.read_share),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": "%$"}]}),
+]
+MaybeShare = Annotated[
+    float | None,
+    BeforeValidator(lambda value: None if value is None or value == "none" else units.read_share(value)),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": ["string", "null"]}]}),
+]
+
+
+def quantity_of(metadata: Iterable[Any]) -> Quantity | None:
+    """The quantity that a field's metadata declares, if any."""
+    return next((item for item in metadata if isinstance(item, Quantity)), None)
+
+
+class Section(BaseModel):
+    """Base of every part of a scenario: frozen, no unknown keys, quantities with their units."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    @classmethod
+    def quantities(cls) -> dict[str, Quantity]:
+        """The fields that hold quantities."""
+        found = ((name, quantity_of(field.metadata)) for name, field in cls.model_fields.items())
+        return {name: quantity for name, quantity in found if quantity is not None}
+
+    @classmethod
+    def base(cls, name: str) -> str:
+        """Key of a field without a unit: ``age_limit`` for ``age_limit_min``."""
+        quantity = cls.quantities().get(name)
+        return quantity.base(name) if quantity else name
+
+    @classmethod
+    def keys(cls) -> dict[str, str]:
+        """Every key that may be written, with the field that it fills."""
+        known: dict[str, str] = {}
+        for name in cls.model_fields:
+            quantity = cls.quantities().get(name)
+            known.update(dict.fromkeys(quantity.keys(name) if quantity else (name,), name))
+        return known
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        left = dict(data)
+        for name, quantity in cls.quantities().items():
+            options = quantity.keys(name)
+            present = tuple(key for key in options if key in left)
+            if not present:
+                continue
+            values = [left.pop(key) for key in present]
+            if quantity.whole_name and isinstance(values[0], dict | BaseModel) and len(present) == 1:
+                left[name] = values[0]
+            elif not (present == (name,) and isinstance(values[0], Given)):
+                left[name] = Given(present, values[0], options[present[0]])
+        return left
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = handler.resolve_ref_schema(handler(core))
+        properties = schema.get("properties", {})
+        required = schema.get("required", [])
+        for name, quantity in cls.quantities().items():
+            if name not in properties:
+                continue
+            field = cls.model_fields[name]
+            own = properties.pop(name)
+            choices = []
+            for key, factor in quantity.keys(name).items():
+                one: dict[str, Any] = {"type": "string"} if factor is None else {"type": "number", "minimum": 0}
+                if quantity.many:
+                    one = {"type": "array", "items": one}
+                if quantity.whole_name and factor is None:
+                    one = {"anyOf": [one, own]}
+                elif not field.is_required():
+                    one = {"anyOf": [one, {"type": "null"}]}
+                unit = "" if factor is None else f" As a bare number, in {key.removeprefix(quantity.base(name) + '_')}."
+                properties[key] = {**one, "description": f"{field.description or ''}{unit}".strip()}
+                choices.append({"required": [key]})
+            if name in required:
+                required.remove(name)
+                schema.setdefault("allOf", []).append({"oneOf": choices})
+        if not required:
+            schema.pop("required", None)
+        return schema
+
+
+@dataclass(frozen=True)
+class Inside:
+    """A section that is one key or index further down: the values of a mapping or a list."""
+
+    section: type[Section]
+
+
+def section_in(annotation: Any) -> type[Section] | Inside | None:
+    """The section inside an annotation such as ``Fleet | None``; of a container, wrapped in :class:`Inside`."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    inner = [found for found in map(section_in, get_args(annotation)) if found is not None]
+    if not inner:
+        return None
+    first = inner[0].section if isinstance(inner[0], Inside) else inner[0]
+    return Inside(first) if isinstance(inner[0], Inside) or get_origin(annotation) in (dict, tuple, list) else first

@@ -1,0 +1,139 @@
+"""Override single values of a scenario: ``queues.orders.arrival_rate=1500/min``."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from afterload.errors import InputError, OverrideError
+from afterload.scenario.fields import Inside, Section, section_in
+from afterload.scenario.problems import dotted, nearest
+from afterload.yamltree import DataPath, read_text
+
+__all__ = ["Overrides", "apply_overrides", "read_overrides"]
+
+Overrides = Mapping[str, Any] | Iterable[str] | str | None
+
+
+def read_overrides(given: Overrides) -> dict[str, Any]:
+    """Read overrides in any of the forms that a shell, a notebook or papermill can give.
+
+    Accepted: a mapping of path to value; ``path=value`` texts; one text with such lines; JSON of a mapping.
+    Raises :class:`OverrideError`.
+    """
+    if given is None:
+        return {}
+    if isinstance(given, str):
+        text = given.strip()
+        if text.startswith("{"):
+            try:
+                given = json.loads(text)
+            except json.JSONDecodeError as problem:
+                raise OverrideError(f"overrides: {text[:60]!r} is not JSON: {problem}") from None
+        else:
+            given = [line for line in (line.strip() for line in text.splitlines()) if line]
+    if isinstance(given, Mapping):
+        for key in given:
+            if not isinstance(key, str) or not key.strip():
+                raise OverrideError(f"overrides: {key!r} is not a path such as queues.orders.arrival_rate")
+        return {key.strip(): value for key, value in given.items()}
+    if not isinstance(given, list | tuple):
+        raise OverrideError(f"overrides: {given!r} is not a mapping of path to value, nor a list of path=value")
+    result: dict[str, Any] = {}
+    for item in given:
+        path, equals, value = item.partition("=") if isinstance(item, str) else ("", "", "")
+        if not equals or not path.strip():
+            raise OverrideError(
+                f"--set {item}: is not of the form path=value, as in queues.orders.arrival_rate=1500/min"
+            )
+        path = path.strip()
+        if path in result:
+            raise OverrideError(f"--set {item}: {path} is set twice")
+        try:
+            result[path] = read_text(value.strip(), f"--set {path}").data
+        except InputError:
+            result[path] = value.strip()
+    return result
+
+
+def apply_overrides(data: Any, overrides: Mapping[str, Any], root: type[Section]) -> tuple[Any, dict[DataPath, str]]:
+    """Set each value in a copy of the data; give it with the path of each override and the words that name it.
+
+    A path goes by keys, names of items (dots in them are fine) and places in lists. An unknown part raises
+    :class:`OverrideError` with the nearest known one; whether a value fits is for validation to say.
+    """
+    data = copy.deepcopy(data)
+    given: dict[DataPath, str] = {}
+    for path, value in overrides.items():
+        origin = f"--set {path}"
+        where = _set(data, path, value, root, origin)
+        given[where] = origin
+    return data, given
+
+
+def _set(data: Any, path: str, value: Any, root: type[Section], origin: str) -> DataPath:
+    here: Any = data
+    kind: Any = root
+    key: Any
+    rest = path
+    where: list[str | int] = []
+    while True:
+        key, rest = _step(here, kind, rest, origin, where)
+        where.append(key)
+        if isinstance(kind, Inside):
+            kind = kind.section
+        elif isinstance(kind, type) and issubclass(kind, Section):
+            name = kind.keys()[str(key)]
+            quantity = kind.quantities().get(name)
+            for other in quantity.keys(name) if quantity else ():
+                if other != key and isinstance(here, dict):
+                    here.pop(other, None)
+            kind = section_in(kind.model_fields[name].annotation)
+        if not rest:
+            here[key] = value
+            return tuple(where)
+        below = here[key] if isinstance(here, list) else here.get(key)
+        if not isinstance(below, dict | list):
+            if below is not None and kind is None:
+                raise OverrideError(f"{origin}: {dotted(where)} holds a single value, so nothing stands below it")
+            below = {}
+            here[key] = below
+        here = below
+
+
+def _step(here: Any, kind: Any, rest: str, origin: str, where: list[str | int]) -> tuple[str | int, str]:
+    """Take the next key off the path: the longest known one that the rest begins with."""
+    head = rest.split(".", 1)[0]
+    if isinstance(here, list):
+        return _item(here, rest, head, origin, where)
+    if isinstance(kind, type) and issubclass(kind, Section):
+        known = list(kind.keys())
+        shown = list(dict.fromkeys(kind.base(name) for name in kind.model_fields))
+    elif isinstance(here, dict):
+        known = shown = [str(key) for key in here]
+    else:
+        known = shown = []
+    fitting = [key for key in known if rest == key or rest.startswith(f"{key}.")]
+    if not fitting:
+        near = nearest(head, known)
+        place = f"in {dotted(where)}" if where else "at the top"
+        hint = f"; nearest: {dotted([*where, near])}" if near else ""
+        options = f"; known {place}: {', '.join(shown)}" if shown else f"; nothing stands {place}"
+        raise OverrideError(f"{origin}: {head!r} is not known {place}{hint}{options}")
+    key = max(fitting, key=len)
+    return key, rest[len(key) + 1 :]
+
+
+def _item(here: list[Any], rest: str, head: str, origin: str, where: list[str | int]) -> tuple[int, str]:
+    names = [str(item.get("name", "")) if isinstance(item, dict) else str(item) for item in here]
+    for place, name in enumerate(names):
+        if name and (rest == name or rest.startswith(f"{name}.")):
+            return place, rest[len(name) + 1 :]
+    if head.isdigit() and int(head) < len(here):
+        return int(head), rest[len(head) + 1 :]
+    raise OverrideError(
+        f"{origin}: {head!r} is not an item of {dotted(where)}; known: {', '.join(filter(None, names))}, "
+        f"or a place from 0 to {len(here) - 1}"
+    )

@@ -1,0 +1,403 @@
+"""A team's inputs as typed, validated data. One sentence with units under every field."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from afterload import limits
+from afterload.errors import UnitError
+from afterload.scenario.fields import (
+    Count,
+    Given,
+    Instant,
+    Label,
+    MaybeCount,
+    MaybeLabel,
+    MaybeMinutes,
+    MaybeRate,
+    MaybeSeconds,
+    MaybeShare,
+    Minutes,
+    Number,
+    Quantity,
+    Rate,
+    Rates,
+    Seconds,
+    Section,
+    Share,
+    Zone,
+)
+
+__all__ = [
+    "REMOVAL_PROCESSES",
+    "ArrivalRate",
+    "Automation",
+    "CallStack",
+    "Client",
+    "Dependency",
+    "DrainCap",
+    "Fleet",
+    "Incident",
+    "LaunchLimits",
+    "Layer",
+    "Queue",
+    "RampUp",
+    "Resources",
+    "Scenario",
+    "StreamShards",
+]
+
+# Auto Scaling processes that can take capacity away while launches fail (data/limits.yaml has their source).
+REMOVAL_PROCESSES = ("ReplaceUnhealthy", "AZRebalance", "Terminate", "AlarmNotification", "ScheduledActions")
+
+
+class ArrivalRate(Section):
+    """New work a minute: one constant, 24 hourly rates of a day, or a CSV series."""
+
+    constant_per_min: Annotated[float | None, Field(description="Items a minute at all times.")] = None
+    hour_of_day_per_min: Annotated[
+        Rates, Field(description="24 rates, for the hours 0 to 23 of a day in the team's time zone.")
+    ] = None
+    series: Annotated[
+        str | None,
+        Field(description="CSV file with the columns at and rate_per_min (or rate_per_s, or count)."),
+    ] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, data: Any) -> Any:
+        if isinstance(data, Given):
+            return {"constant_per_min": Quantity("rate", "per_min").read(data.checked(), data.factor)}
+        if not isinstance(data, dict | ArrivalRate):
+            raise UnitError(f"{data!r} is not a rate", 'a rate such as "1,200/min", or hour_of_day or series')
+        return data
+
+    @field_validator("hour_of_day_per_min")
+    @classmethod
+    def _has_24(cls, value: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        if value is not None and len(value) != 24:
+            raise UnitError(f"has {len(value)} values", "24 rates, one for each hour of the day")
+        return value
+
+    @model_validator(mode="after")
+    def _one_form(self) -> ArrivalRate:
+        forms = [self.constant_per_min, self.hour_of_day_per_min, self.series]
+        if sum(form is not None for form in forms) != 1:
+            raise UnitError("does not give one arrival rate", "a rate, or one of hour_of_day and series")
+        return self
+
+
+class Incident(Section):
+    """One event: when the dependency failed and when it was back."""
+
+    name: Annotated[Label, Field(description="What people call the event.")]
+    trigger: Annotated[Instant, Field(description="When the dependency failed, with an offset.")]
+    restored_at: Annotated[Instant, Field(description="When the dependency was back, with an offset.")]
+    timeline: Annotated[str | None, Field(description="CSV of events: at, end, subsystem, kind, event.")] = None
+    impacts: Annotated[str | None, Field(description="CSV of impact windows: service, start, end.")] = None
+
+    @field_validator("restored_at")
+    @classmethod
+    def _after_trigger(cls, value: datetime, info: ValidationInfo) -> datetime:
+        trigger = info.data.get("trigger")
+        if trigger is not None and value <= trigger:
+            raise UnitError(f"{value.isoformat()} is not after the trigger, {trigger.isoformat()}", "a later time")
+        return value
+
+    @property
+    def outage_min(self) -> float:
+        """Minutes from the trigger to the restore."""
+        return (self.restored_at - self.trigger).total_seconds() / 60
+
+
+class Dependency(Section):
+    """What queues drain into: a database, a table, a partner's interface."""
+
+    tested_rate_per_min: Annotated[Rate, Field(description="Items a minute that a load test has shown it to bear.")]
+    direct_rate_per_min: Annotated[
+        Rate, Field(description="Items a minute that reach it directly, beside any queue.")
+    ] = 0.0
+    source: Annotated[str | None, Field(description="Where the figures come from.")] = None
+
+
+class Resources(Section):
+    """Names for the commands of the plan. All optional: a missing one stands as a placeholder."""
+
+    function: Annotated[str | None, Field(description="Lambda function name.")] = None
+    event_source_mapping: Annotated[str | None, Field(description="UUID of the event source mapping.")] = None
+    queue_url: Annotated[str | None, Field(description="SQS queue URL.")] = None
+    auto_scaling_group: Annotated[str | None, Field(description="Auto Scaling group name.")] = None
+
+
+class DrainCap(Section):
+    """A limit on how many items are worked on at once while a backlog drains."""
+
+    concurrency: Annotated[Count, Field(ge=1, description="Items in work at once.")]
+
+
+class RampUp(Section):
+    """How fast consumers come up after the restore, as concurrency."""
+
+    start: Annotated[Count, Field(description="Items in work at once at the restore.")]
+    per_min: Annotated[Count, Field(description="Added concurrency a minute.")]
+    ceiling: Annotated[Count, Field(ge=1, description="Highest concurrency.")]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _preset(cls, data: Any) -> Any:
+        return limits.ramp_preset(data) if isinstance(data, str) else data
+
+    @field_validator("ceiling")
+    @classmethod
+    def _reaches(cls, value: int, info: ValidationInfo) -> int:
+        if value < info.data.get("start", 0):
+            raise UnitError(f"{value} is below the start, {info.data['start']}", "a ceiling at or above the start")
+        return value
+
+
+class StreamShards(Section):
+    """A stream read shard by shard: the slowest shard decides when the backlog is gone."""
+
+    shards: Annotated[Count, Field(ge=1, description="Shards or partitions.")]
+    parallelisation: Annotated[Count, Field(ge=1, description="Batches in work at once for one shard.")] = 1
+    batch_size: Annotated[Count, Field(ge=1, description="Records in one batch.")]
+    batch_time_s: Annotated[Seconds, Field(gt=0, description="Seconds that one batch takes.")]
+    hottest_share: Annotated[
+        MaybeShare, Field(description="Share of the records on the busiest shard; none: evenly spread.")
+    ] = None
+    retries: Annotated[
+        MaybeCount,
+        Field(description="Retries of a failing batch; none: without end, which blocks its shard."),
+    ] = None
+
+
+class Queue(Section):
+    """Deferred work and its consumers."""
+
+    owner: Annotated[MaybeLabel, Field(description="Who carries out the changes; the team's owner if not given.")] = (
+        None
+    )
+    service: Annotated[
+        Literal["sqs-lambda", "lambda-async", "stream-lambda", "other"],
+        Field(description="What kind of queue it is: decides the commands of the plan."),
+    ] = "other"
+    arrival_rate: Annotated[
+        ArrivalRate,
+        Quantity("rate", "per_min", whole_name=True),
+        Field(description="New items a minute: a rate, hour_of_day (24 rates) or series (a CSV file)."),
+    ]
+    service_rate_per_min: Annotated[
+        Rate, Field(gt=0, description="Items a minute that the consumers sustain after the restore.")
+    ]
+    backlog_before: Annotated[Count, Field(description="Items already waiting at the trigger.")] = 0
+    during_outage: Annotated[
+        Literal["defer", "reject"],
+        Field(description="What happens to new work in the outage: it waits (defer) or is refused (reject)."),
+    ] = "defer"
+    served_in_outage_per_min: Annotated[
+        Rate, Field(description="Items a minute still served in the outage; zero for a standstill.")
+    ] = 0.0
+    order: Annotated[Literal["fifo", "lifo", "fresh_first"], Field(description="Order of work after the restore.")] = (
+        "fifo"
+    )
+    sideline_after_min: Annotated[
+        MaybeMinutes, Field(description="With fresh_first: work older than this is set aside for later.")
+    ] = None
+    age_limit_min: Annotated[MaybeMinutes, Field(description="Work older than this is expired; none: no limit.")] = None
+    on_failure_destination: Annotated[
+        MaybeLabel, Field(description="Where expired work is recorded; none: it is lost.")
+    ] = None
+    retention_min: Annotated[
+        MaybeMinutes, Field(description="How long the queue keeps an item at all; none: for ever.")
+    ] = None
+    deadline_min: Annotated[
+        MaybeMinutes, Field(description="Consumers discard work older than this instead of serving it.")
+    ] = None
+    goes_stale_after_min: Annotated[
+        MaybeMinutes,
+        Field(description="Age at which an item is worth nothing any more; none: it keeps its worth."),
+    ] = None
+    superseded_share: Annotated[
+        Share, Field(description="Share of the backlog that later work makes unnecessary and consumers drop.")
+    ] = 0.0
+    item_time_s: Annotated[MaybeSeconds, Field(description="Seconds that one item takes.")] = None
+    drain_cap: Annotated[DrainCap | None, Field(description="Limit on concurrency between backlog and dependency.")] = (
+        None
+    )
+    ramp: Annotated[
+        RampUp | None,
+        Field(description="How fast consumers come up: start, per_min, ceiling, or a preset's name."),
+    ] = None
+    stream: Annotated[StreamShards | None, Field(description="For streams: shards and their batches.")] = None
+    dependency: Annotated[MaybeLabel, Field(description="Name of the dependency that the consumers call.")] = None
+    resources: Annotated[Resources, Field(description="Names for the commands of the plan.")] = Resources()
+    source: Annotated[str | None, Field(description="Where the figures come from.")] = None
+
+    @field_validator("item_time_s")
+    @classmethod
+    def _takes_time(cls, value: float | None) -> float | None:
+        if value == 0:
+            raise UnitError("is zero", "a duration above zero, such as 2 s")
+        return value
+
+    @field_validator("age_limit_min", "retention_min", "deadline_min", "goes_stale_after_min")
+    @classmethod
+    def _above_zero(cls, value: float | None) -> float | None:
+        if value == 0:
+            raise UnitError("is zero", 'a duration above zero, or "none"')
+        return value
+
+    @field_validator("sideline_after_min")
+    @classmethod
+    def _only_fresh_first(cls, value: float | None, info: ValidationInfo) -> float | None:
+        if value is not None and info.data.get("order", "fresh_first") != "fresh_first":
+            raise UnitError(f"goes with order fresh_first, not {info.data['order']}", "order: fresh_first, or none")
+        return value
+
+    @field_validator("drain_cap", "ramp")
+    @classmethod
+    def _needs_item_time(cls, value: Any, info: ValidationInfo) -> Any:
+        if value is not None and info.data.get("item_time_s", 0) is None:
+            raise UnitError("is a concurrency, so item_time is needed too", "item_time, such as 2 s, beside it")
+        return value
+
+
+class Layer(Section):
+    """One layer of a call stack that tries again when the layer below fails."""
+
+    name: Annotated[Label, Field(description="What the layer is: browser, gateway, service, SDK.")]
+    tries: Annotated[Count, Field(ge=1, le=1000, description="Attempts in all, the first one included.")]
+
+
+class CallStack(Section):
+    """Layers from the top (the caller) to the bottom (next to the dependency)."""
+
+    owner: Annotated[MaybeLabel, Field(description="Who carries out the changes.")] = None
+    layers: Annotated[tuple[Layer, ...], Field(min_length=1, max_length=50, description="From top to bottom.")]
+    failure_probability: Annotated[
+        Share, Field(description="Share of attempts that fail at the dependency in the event.")
+    ] = 1.0
+    request_rate_per_min: Annotated[MaybeRate, Field(description="Calls a minute at the top.")] = None
+    dependency: Annotated[MaybeLabel, Field(description="Name of the dependency below the last layer.")] = None
+    source: Annotated[str | None, Field(description="Where the figures come from.")] = None
+
+
+class Client(Section):
+    """A kind of client of a dependency: SDK, version and mode together tell how it retries."""
+
+    owner: Annotated[MaybeLabel, Field(description="Who carries out the changes.")] = None
+    sdk: Annotated[Label, Field(description="Which SDK, such as boto3, java-v2 or go-v2.")]
+    version: Annotated[MaybeLabel, Field(description="Version as the package manager gives it.")] = None
+    mode: Annotated[
+        Literal["default", "legacy", "standard", "adaptive"],
+        Field(description="Retry mode; default: the SDK's own."),
+    ] = "default"
+    number: Annotated[Count, Field(ge=1, description="Clients of this kind: processes, not hosts.")]
+    max_attempts: Annotated[
+        MaybeCount,
+        Field(ge=1, le=1000, description="Attempts in all where the team sets them; none: the mode's own."),
+    ] = None
+    service: Annotated[
+        Literal["dynamodb", "other"],
+        Field(description="AWS service called: DynamoDB has defaults of its own."),
+    ] = "other"
+    dependency: Annotated[MaybeLabel, Field(description="Name of the dependency called.")] = None
+    source: Annotated[str | None, Field(description="Where the figures come from.")] = None
+
+    @field_validator("sdk")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        limits.check_sdk(value)
+        return value
+
+
+class LaunchLimits(Section):
+    """The provider's token buckets for launches, and what is left of them."""
+
+    instances_per_request: Annotated[Count, Field(ge=1, description="Instances asked for in one request.")] = 1
+    request_burst: Annotated[Count, Field(ge=1, description="Requests that a full bucket holds.")] = limits.whole(
+        "ec2.run_instances.request_burst"
+    )
+    request_refill_per_s: Annotated[Number, Field(gt=0, description="Requests a second that refill it.")] = (
+        limits.value("ec2.run_instances.request_refill_per_s")
+    )
+    instance_burst: Annotated[Count, Field(ge=1, description="Instances that a full bucket holds.")] = limits.whole(
+        "ec2.run_instances.instance_burst"
+    )
+    instance_refill_per_s: Annotated[Number, Field(gt=0, description="Instances a second that refill it.")] = (
+        limits.value("ec2.run_instances.instance_refill_per_s")
+    )
+    throttle_factor: Annotated[
+        Share, Field(gt=0, description="Share of its usual limits that the provider grants; 1: all.")
+    ] = 1.0
+    other_callers_share: Annotated[
+        Share, Field(lt=1, description="Share of the limits that other callers in the account use.")
+    ] = 0.0
+    buckets_full: Annotated[Share, Field(description="How full the buckets are at the restore; 1: full.")] = 1.0
+    boot_time_s: Annotated[Seconds, Field(description="Seconds from launch to a running process.")] = 0.0
+    network_delay_s: Annotated[Seconds, Field(description="Seconds until its network state exists.")] = 0.0
+
+    @field_validator("instance_burst")
+    @classmethod
+    def _fits(cls, value: int, info: ValidationInfo) -> int:
+        asked = info.data.get("instances_per_request", 1)
+        if asked > value:
+            raise UnitError(f"{value} is less than the {asked} instances of one request", "smaller requests")
+        return value
+
+
+class Automation(Section):
+    """Something that can take capacity away by itself."""
+
+    name: Annotated[Label, Field(description="An Auto Scaling process or the name of the team's own automation.")]
+    pause: Annotated[str | None, Field(description="Command that pauses it, if it is not an Auto Scaling process.")] = (
+        None
+    )
+    resume: Annotated[str | None, Field(description="Command that resumes it.")] = None
+    paused: Annotated[bool, Field(strict=True, description="True if a recovery already starts with it paused.")] = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, data: Any) -> Any:
+        return {"name": data} if isinstance(data, str) else data
+
+
+class Fleet(Section):
+    """Machines or tasks that serve, and how fast more can be had."""
+
+    owner: Annotated[MaybeLabel, Field(description="Who carries out the changes.")] = None
+    running: Annotated[Count, Field(description="Instances in service at the restore.")]
+    needed: Annotated[Count, Field(description="Instances needed to serve the load of the recovery.")]
+    launch: Annotated[LaunchLimits, Field(description="Launch limits; the published ones if not given.")] = (
+        LaunchLimits()
+    )
+    removal_automation: Annotated[
+        tuple[Automation, ...] | None,
+        Field(description="All that can remove capacity by itself; [] for none; leave out if not known."),
+    ] = None
+    resources: Annotated[Resources, Field(description="Names for the commands of the plan.")] = Resources()
+    source: Annotated[str | None, Field(description="Where the figures come from.")] = None
+
+
+class Scenario(Section):
+    """One team's recovery load: everything that Afterload computes with."""
+
+    team: Annotated[Label, Field(description="The team's name.")]
+    owner: Annotated[MaybeLabel, Field(description="Who owns the changes by default.")] = None
+    time_zone: Annotated[Zone, Field(description="The team's time zone, for charts and hours of the day.")]
+    hypothetical: Annotated[bool, Field(strict=True, description="True if the numbers are made up.")] = False
+    recovery_objective_min: Annotated[
+        Minutes, Field(gt=0, description="From dependency restored to first-attempt age back at baseline.")
+    ]
+    recovery_measured_min: Annotated[
+        MaybeMinutes, Field(description="The same interval as last measured; none: never measured.")
+    ] = None
+    incident: Annotated[Incident, Field(description="The event that is computed.")]
+    dependencies: Annotated[dict[Label, Dependency], Field(description="What queues and stacks call, by name.")] = {}
+    queues: Annotated[dict[Label, Queue], Field(description="Deferred work, by name.")] = {}
+    call_stacks: Annotated[dict[Label, CallStack], Field(description="Layers that retry, by name.")] = {}
+    clients: Annotated[dict[Label, Client], Field(description="SDK clients, by name.")] = {}
+    fleets: Annotated[dict[Label, Fleet], Field(description="Capacity that is launched, by name.")] = {}

@@ -1,0 +1,184 @@
+"""Read YAML into plain data, keeping where each value stands and how it was written.
+
+Only what YAML 1.2 calls a number, a truth value or null is converted; dates, times, versions and names keep their
+text (``2025-10-19``, ``2025_10_20`` and ``NO`` stay text, and ``1.40`` remembers that it was not ``1.4``). ``.nan``
+and ``.inf`` stay text too, so that a field that wants a number refuses them. Duplicate keys are errors.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from afterload.errors import InputError, NotFoundError
+
+__all__ = ["DataPath", "WrittenFloat", "WrittenInt", "YamlTree", "plain", "read_file", "read_text"]
+
+DataPath = tuple[str | int, ...]
+MAX_BYTES = 2_000_000
+MAX_VALUES = 100_000
+MAX_DEPTH = 40
+
+_INT_RE = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,30})")
+_FLOAT_RE = re.compile(r"[-+]?(?:[0-9]{1,30}\.[0-9]{1,30}|[0-9]{1,30}(?:\.[0-9]{1,30})?[eE][-+]?[0-9]{1,3})")
+_WORDS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+
+
+class WrittenInt(int):
+    """A whole number that remembers how it was written."""
+
+    text: str
+
+
+class WrittenFloat(float):
+    """A number that remembers how it was written, so that version 1.40 does not become 1.4."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class YamlTree:
+    """Plain data with the line (counted from 1) of every key and item."""
+
+    data: Any
+    lines: dict[DataPath, int] = field(default_factory=dict)
+    name: str = ""
+
+    def line(self, path: DataPath) -> int:
+        """Line of a path, or of its nearest ancestor that stands in the file."""
+        for end in range(len(path), -1, -1):
+            if path[:end] in self.lines:
+                return self.lines[path[:end]]
+        return 1
+
+
+def read_file(path: Path) -> tuple[YamlTree, bytes]:
+    """Read a YAML file; give the tree and the bytes read.
+
+    Raises :class:`NotFoundError` where there is no file, :class:`InputError` where it cannot be read as text or
+    as YAML, with file and line.
+    """
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: no such file") from None
+    except OSError as problem:
+        raise InputError(f"{path}: cannot be read: {problem.strerror or problem}") from None
+    if len(raw) > MAX_BYTES:
+        raise InputError(f"{path}: is {len(raw):,} bytes; a scenario has at most {MAX_BYTES:,}")
+    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as problem:
+        line = raw[: problem.start].count(b"\n") + 1
+        raise InputError(f"{path}:{line}: is not UTF-8 text (byte {problem.start}): save it as UTF-8") from None
+    return read_text(text, str(path)), raw
+
+
+def read_text(text: str, name: str) -> YamlTree:
+    """Read YAML text; ``name`` stands in messages. Raises :class:`InputError` with the line of the fault."""
+    try:
+        node = YAML(typ="safe", pure=True).compose(text)
+    except MarkedYAMLError as problem:
+        mark = problem.problem_mark or problem.context_mark
+        line = mark.line + 1 if mark is not None else 1
+        reason = " ".join(str(part) for part in (problem.context, problem.problem) if part)
+        raise InputError(f"{name}:{line}: is not YAML: {reason}") from None
+    except (YAMLError, ValueError) as problem:
+        raise InputError(f"{name}:1: is not YAML: {str(problem).splitlines()[0]}") from None
+    except RecursionError:
+        raise InputError(f"{name}:1: is nested too deeply to be a scenario") from None
+    reader = _Reader(name)
+    return YamlTree(None if node is None else reader.value(node, ()), reader.lines, name)
+
+
+class _Reader:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lines: dict[DataPath, int] = {}
+        self.count = 0
+
+    def refuse(self, node: Node, reason: str) -> InputError:
+        return InputError(f"{self.name}:{node.start_mark.line + 1}: {reason}")
+
+    def value(self, node: Node, path: DataPath) -> Any:
+        self.count += 1
+        if self.count > MAX_VALUES:
+            raise self.refuse(node, f"holds more than {MAX_VALUES:,} values: too many for a scenario")
+        if len(path) > MAX_DEPTH:
+            raise self.refuse(node, f"is nested more than {MAX_DEPTH} levels deep")
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, MappingNode):
+            return self.mapping(node, path)
+        if isinstance(node, SequenceNode):
+            return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
+        return self.scalar(node)
+
+    def mapping(self, node: MappingNode, path: DataPath) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, ScalarNode):
+                raise self.refuse(key_node, "a key must be a name, not a list or a mapping")
+            key = key_node.value
+            if key == "<<" and key_node.style is None:
+                merged.update(self.merge(value_node, path))
+                continue
+            if key in result:
+                first = self.lines[(*path, key)]
+                raise self.refuse(key_node, f"{key!r} stands twice in one mapping (first on line {first}): remove one")
+            self.lines[(*path, key)] = key_node.start_mark.line + 1
+            result[key] = self.value(value_node, (*path, key))
+        return {**{key: value for key, value in merged.items() if key not in result}, **result}
+
+    def merge(self, node: Node, path: DataPath) -> dict[str, Any]:
+        sources = node.value if isinstance(node, SequenceNode) else [node]
+        merged: dict[str, Any] = {}
+        for source in reversed(sources):
+            value = self.value(source, path)
+            if not isinstance(value, dict):
+                raise self.refuse(node, "'<<' takes a mapping or a list of mappings")
+            merged.update(value)
+        return merged
+
+    def scalar(self, node: ScalarNode) -> Any:
+        text = str(node.value)
+        if not str(node.tag).startswith("tag:yaml.org,2002:") or "python" in str(node.tag):
+            raise self.refuse(node, f"the tag {node.tag} is not used in a scenario: remove it")
+        return text if node.style else _convert(text)
+
+
+def _convert(text: str) -> Any:
+    if text in _NULLS:
+        return None
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INT_RE.fullmatch(text):
+        whole = WrittenInt(text)
+        whole.text = text
+        return whole
+    if _FLOAT_RE.fullmatch(text):
+        number = WrittenFloat(text)
+        number.text = text
+        return number
+    return text
+
+
+def plain(value: Any) -> Any:
+    """Copy data without the memory of how numbers were written, for JSON."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, WrittenInt):
+        return int(value)
+    if isinstance(value, WrittenFloat):
+        return float(value)
+    return value
