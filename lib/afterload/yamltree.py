@@ -119,7 +119,9 @@ class _Reader:
             return self.mapping(node, path)
         if isinstance(node, SequenceNode):
             return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
-        return self.scalar(node)
+        if isinstance(node, ScalarNode):
+            return self.scalar(node)
+        raise self.refuse(node, "is not a mapping, a list or a value")
 
     def mapping(self, node: MappingNode, path: DataPath) -> dict[str, Any]:
         result: dict[str, Any] = {}

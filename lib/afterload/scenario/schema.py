@@ -120,16 +120,16 @@ class Dependency(Section):
     direct_rate_per_min: Annotated[
         Rate, Field(description="Items a minute that reach it directly, beside any queue.")
     ] = 0.0
-    source: Annotated[str | None, Field(description="Where the figures come from.")] = None
+    source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
 
 class Resources(Section):
     """Names for the commands of the plan. All optional: a missing one stands as a placeholder."""
 
-    function: Annotated[str | None, Field(description="Lambda function name.")] = None
-    event_source_mapping: Annotated[str | None, Field(description="UUID of the event source mapping.")] = None
-    queue_url: Annotated[str | None, Field(description="SQS queue URL.")] = None
-    auto_scaling_group: Annotated[str | None, Field(description="Auto Scaling group name.")] = None
+    function: Annotated[MaybeLabel, Field(description="Lambda function name.")] = None
+    event_source_mapping: Annotated[MaybeLabel, Field(description="UUID of the event source mapping.")] = None
+    queue_url: Annotated[MaybeLabel, Field(description="SQS queue URL.")] = None
+    auto_scaling_group: Annotated[MaybeLabel, Field(description="Auto Scaling group name.")] = None
 
 
 class DrainCap(Section):
@@ -234,7 +234,7 @@ class Queue(Section):
     stream: Annotated[StreamShards | None, Field(description="For streams: shards and their batches.")] = None
     dependency: Annotated[MaybeLabel, Field(description="Name of the dependency that the consumers call.")] = None
     resources: Annotated[Resources, Field(description="Names for the commands of the plan.")] = Resources()
-    source: Annotated[str | None, Field(description="Where the figures come from.")] = None
+    source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
     @field_validator("item_time_s")
     @classmethod
@@ -282,7 +282,7 @@ class CallStack(Section):
     ] = 1.0
     request_rate_per_min: Annotated[MaybeRate, Field(description="Calls a minute at the top.")] = None
     dependency: Annotated[MaybeLabel, Field(description="Name of the dependency below the last layer.")] = None
-    source: Annotated[str | None, Field(description="Where the figures come from.")] = None
+    source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
 
 class Client(Section):
@@ -305,7 +305,7 @@ class Client(Section):
         Field(description="AWS service called: DynamoDB has defaults of its own."),
     ] = "other"
     dependency: Annotated[MaybeLabel, Field(description="Name of the dependency called.")] = None
-    source: Annotated[str | None, Field(description="Where the figures come from.")] = None
+    source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
     @field_validator("sdk")
     @classmethod
@@ -348,15 +348,29 @@ class LaunchLimits(Section):
             raise UnitError(f"{value} is less than the {asked} instances of one request", "smaller requests")
         return value
 
+    @field_validator("other_callers_share")
+    @classmethod
+    def _something_left(cls, value: float, info: ValidationInfo) -> float:
+        kept = info.data.get("throttle_factor", 1.0) * (1 - value)
+        least = {"request_burst": 1, "instance_burst": info.data.get("instances_per_request", 1)}
+        for name, needed in least.items():
+            if name in info.data and round(info.data[name] * kept, 9) < needed:
+                raise UnitError(
+                    f"and throttle_factor leave {info.data[name] * kept:g} of {name} {info.data[name]:g}, so that no "
+                    f"request of {least['instance_burst']} instances can ever pass",
+                    "smaller requests, or limits that leave more",
+                )
+        return value
+
 
 class Automation(Section):
     """Something that can take capacity away by itself."""
 
     name: Annotated[Label, Field(description="An Auto Scaling process or the name of the team's own automation.")]
-    pause: Annotated[str | None, Field(description="Command that pauses it, if it is not an Auto Scaling process.")] = (
+    pause: Annotated[MaybeLabel, Field(description="Command that pauses it, if it is not an Auto Scaling process.")] = (
         None
     )
-    resume: Annotated[str | None, Field(description="Command that resumes it.")] = None
+    resume: Annotated[MaybeLabel, Field(description="Command that resumes it.")] = None
     paused: Annotated[bool, Field(strict=True, description="True if a recovery already starts with it paused.")] = False
 
     @model_validator(mode="before")
@@ -379,7 +393,7 @@ class Fleet(Section):
         Field(description="All that can remove capacity by itself; [] for none; leave out if not known."),
     ] = None
     resources: Annotated[Resources, Field(description="Names for the commands of the plan.")] = Resources()
-    source: Annotated[str | None, Field(description="Where the figures come from.")] = None
+    source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
 
 class Scenario(Section):

@@ -1,0 +1,183 @@
+"""The face that a notebook sees: open a workbook, then one call a section.
+
+from afterload.chapters import open_workbook
+workbook = open_workbook(scenario, overrides)
+workbook.backlog()
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import cached_property
+
+from afterload.errors import ParameterError
+from afterload.estimates import Estimates, estimate
+from afterload.figures import Figure, Prose, Table, answer, backlog, launches, plan, retries, timeline
+from afterload.findings import SplitWindow, split_windows
+from afterload.plan import Plan, build_plan
+from afterload.scenario import LoadedScenario, Overrides, load_scenario
+
+__all__ = ["PARAMETERS", "Workbook", "open_workbook"]
+
+PARAMETERS = ("scenario", "overrides")
+Shown = Figure | Prose | Table
+
+
+class Workbook:
+    """One team's chapters. Every method is one section of a chapter and gives something that shows itself."""
+
+    def __init__(self, loaded: LoadedScenario) -> None:
+        self.loaded = loaded
+
+    @cached_property
+    def estimates(self) -> Estimates:
+        """All results."""
+        return estimate(self.loaded)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The change plan."""
+        return build_plan(self.estimates)
+
+    @cached_property
+    def windows(self) -> tuple[SplitWindow, ...]:
+        """Impact windows split at the restore."""
+        return split_windows(self.loaded)
+
+    def answer(self) -> Prose:
+        """The answer in plain words."""
+        return answer.answer(self.estimates, self.plan)
+
+    def doubts(self) -> Prose:
+        """Assumptions and doubts behind the figures."""
+        return answer.all_doubts(self.estimates)
+
+    def timeline_answer(self) -> Prose:
+        """The incident in words."""
+        return timeline.timeline_answer(self.loaded, self.windows)
+
+    def impact_windows(self) -> Shown:
+        """Impact windows against the restore."""
+        return timeline.windows_figure(self.loaded, self.windows)
+
+    def events(self) -> Shown:
+        """Every event of the timeline."""
+        return timeline.events_figure(self.loaded)
+
+    def backlog_answer(self) -> Prose:
+        """Each queue in words."""
+        return backlog.backlog_answer(self.estimates)
+
+    def backlog(self) -> Shown:
+        """Items waiting over time."""
+        return backlog.backlog_figure(self.estimates)
+
+    def first_attempt_age(self) -> Shown:
+        """Age of work at its first attempt over time."""
+        return backlog.age_figure(self.estimates)
+
+    def catch_up(self) -> Shown:
+        """Drain time against service rate."""
+        return backlog.catch_up_figure(self.estimates)
+
+    def dependency_load(self) -> Shown:
+        """What the drain asks of its dependency."""
+        return backlog.dependency_figure(self.estimates)
+
+    def retries_answer(self) -> Prose:
+        """Each call stack in words."""
+        return retries.retries_answer(self.estimates)
+
+    def calls_by_layer(self) -> Shown:
+        """Calls at each layer for one at the top."""
+        return retries.layers_figure(self.estimates)
+
+    def multiplier(self) -> Shown:
+        """The retry multiplier at any failure probability."""
+        return retries.probability_figure(self.estimates)
+
+    def clients(self) -> Shown:
+        """How each kind of client retries."""
+        return retries.clients_table(self.estimates)
+
+    def launches_answer(self) -> Prose:
+        """Each fleet in words."""
+        return launches.launches_answer(self.estimates)
+
+    def launches(self) -> Shown:
+        """Instances in service after the restore."""
+        return launches.launch_figure(self.estimates)
+
+    def removal(self) -> Shown:
+        """What can remove capacity, and how long it takes to get it back."""
+        return launches.automation_table(self.estimates)
+
+    def plan_answer(self) -> Prose:
+        """The plan in words."""
+        return plan.plan_answer(self.plan)
+
+    def plan_table(self) -> Table:
+        """All lines of the plan, short."""
+        return plan.plan_table(self.plan)
+
+    def worth(self) -> Shown:
+        """Drain today and with each change alone."""
+        return plan.worth_figure(self.plan, self.estimates)
+
+    def plan_details(self) -> Prose:
+        """Every line of the plan, whole."""
+        return plan.plan_details(self.plan)
+
+    def provenance(self) -> Table:
+        """Inputs and versions."""
+        return answer.provenance(self.estimates)
+
+
+def open_workbook(scenario: str, overrides: Overrides = None) -> Workbook:
+    """Open a team's workbook from the path of its scenario file, with single values overridden.
+
+    Under plain papermill, which only logs names that it does not know, this refuses them.
+    Raises :class:`ParameterError` for an unknown or mistyped parameter, and what
+    :func:`afterload.scenario.load_scenario` raises.
+    """
+    _refuse_unknown(_injected_names())
+    if not isinstance(scenario, str):
+        raise ParameterError(
+            f"the parameter scenario is {scenario!r}, not a path; papermill turns text such as 2025_10 into a number "
+            "with -p: use -r scenario PATH for text as it is"
+        )
+    return Workbook(load_scenario(scenario, overrides))
+
+
+def _refuse_unknown(names: Iterable[str]) -> None:
+    for name in names:
+        if name not in PARAMETERS:
+            near = get_close_matches(name, PARAMETERS, 1, 0.5)
+            hint = f"; nearest: {near[0]}" if near else ""
+            raise ParameterError(
+                f"{name!r} is not a parameter{hint}; known: {', '.join(PARAMETERS)}. Single values of the scenario go "
+                "into overrides, as in -y '{overrides: {queues.orders.arrival_rate: 1500/min}}'"
+            )
+
+
+def _injected_names() -> list[str]:
+    """Names that papermill set: those assigned in a cell that begins with its comment "# Parameters"."""
+    if "IPython" not in sys.modules:
+        return []
+    shell = sys.modules["IPython"].get_ipython()
+    history = getattr(getattr(shell, "history_manager", None), "input_hist_raw", [])
+    names: list[str] = []
+    for source in history:
+        if not str(source).lstrip().startswith("# Parameters"):
+            continue
+        try:
+            body = ast.parse(str(source)).body
+        except SyntaxError:
+            continue
+        for statement in body:
+            targets = statement.targets if isinstance(statement, ast.Assign) else []
+            names += [target.id for target in targets if isinstance(target, ast.Name)]
+    return names

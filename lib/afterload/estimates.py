@@ -1,0 +1,363 @@
+"""From a scenario to the model and back: the one place where a team's inputs become model inputs.
+
+Every estimate carries its doubts: what was assumed, and what makes a figure a lower bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from afterload import limits
+from afterload.arrivals import arrival_profile
+from afterload.errors import AfterloadWarning, ApproximationWarning, LowerBoundWarning, MissingEvidenceWarning
+from afterload.model.backlog import (
+    BacklogRecovery,
+    QueueLoad,
+    Ramp,
+    Stream,
+    cap_rate_per_min,
+    catch_up_rate_per_min,
+    highest_safe_cap,
+    ramp_passes_after_s,
+    recover,
+    slowest_shard,
+)
+from afterload.model.launches import BucketLimits, Launches, launch, removal_time_s
+from afterload.model.retries import RetryStack, stack
+from afterload.scenario import CallStack, Dependency, Fleet, LoadedScenario, Queue
+from afterload.units import format_duration
+
+__all__ = [
+    "CapEstimate",
+    "Doubt",
+    "Estimates",
+    "FleetEstimate",
+    "QueueEstimate",
+    "StackEstimate",
+    "estimate",
+    "estimate_cap",
+    "estimate_fleet",
+    "estimate_queue",
+    "estimate_stack",
+]
+
+NEAR_RETENTION = 0.8
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One thing that a person should know before trusting a figure."""
+
+    kind: type[AfterloadWarning]
+    text: str
+
+    @property
+    def word(self) -> str:
+        """The kind in plain words."""
+        names = {
+            ApproximationWarning: "Approximation",
+            LowerBoundWarning: "Lower bound",
+            MissingEvidenceWarning: "Default used",
+        }
+        return names.get(self.kind, "Note")
+
+
+@dataclass(frozen=True)
+class CapEstimate:
+    """What a queue may send to its dependency, and what a concurrency cap makes of it. Rates in items a minute."""
+
+    dependency: str
+    tested_rate_per_min: float
+    direct_rate_per_min: float
+    room_per_min: float
+    safe_concurrency: int | None
+    safe_rate_per_min: float | None
+    ramp_passes_room_after_s: float | None
+    drain_rate_per_min: float
+
+    @property
+    def overloads(self) -> bool:
+        """True if drain and direct traffic together are above what the dependency was tested to bear."""
+        return self.drain_rate_per_min > self.room_per_min * (1 + 1e-9)
+
+
+@dataclass(frozen=True)
+class QueueEstimate:
+    """The recovery of one queue. ``decisive`` is the recovery that decides: the slowest shard's for a stream."""
+
+    name: str
+    queue: Queue
+    load: QueueLoad
+    recovery: BacklogRecovery
+    slowest: BacklogRecovery | None
+    catch_up_rate_per_min: float
+    rejected: float
+    cap: CapEstimate | None
+    doubts: tuple[Doubt, ...]
+
+    @property
+    def decisive(self) -> BacklogRecovery:
+        """The recovery that decides when the queue is back."""
+        return self.slowest or self.recovery
+
+    @property
+    def drain_min(self) -> float | None:
+        """Minutes from the restore to an empty backlog; None: never at these rates."""
+        return self.decisive.drain_min
+
+    @property
+    def fresh_age_back_min(self) -> float | None:
+        """Minutes from the restore to first-attempt age at baseline; None: never at these rates."""
+        return self.decisive.fresh_age_back_min
+
+    @property
+    def stale_min(self) -> float | None:
+        """Minutes of stale processing, outage and drain together; None: without end at these rates."""
+        return self.decisive.stale_min
+
+    @property
+    def expired_recorded(self) -> float:
+        """Items that the age limit expired and a destination recorded."""
+        return self.recovery.expired if self.queue.on_failure_destination else 0.0
+
+    @property
+    def lost(self) -> float:
+        """Items gone without a record: expired without a destination, and past their retention."""
+        unrecorded = 0.0 if self.queue.on_failure_destination else self.recovery.expired
+        return unrecorded + self.recovery.lost_to_retention
+
+
+@dataclass(frozen=True)
+class StackEstimate:
+    """Calls at each layer for one call at the top."""
+
+    name: str
+    stack: CallStack
+    result: RetryStack
+
+
+@dataclass(frozen=True)
+class FleetEstimate:
+    """How long the missing instances of a fleet take to be in service.
+
+    ``relaunch`` is the launch of all that is needed, as if automation had removed what runs, which takes at least
+    ``removal_s`` seconds.
+    """
+
+    name: str
+    fleet: Fleet
+    missing: int
+    launches: Launches
+    relaunch: Launches
+    removal_s: float
+
+    @property
+    def in_service_min(self) -> float:
+        """Minutes from the restore until all missing instances serve."""
+        return self.launches.in_service_s / 60
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """All results for one scenario."""
+
+    loaded: LoadedScenario
+    queues: Mapping[str, QueueEstimate]
+    stacks: Mapping[str, StackEstimate]
+    fleets: Mapping[str, FleetEstimate]
+
+    @cached_property
+    def worst_queue(self) -> QueueEstimate | None:
+        """The queue that is stale longest; one that never drains before all others."""
+        if not self.queues:
+            return None
+        return max(self.queues.values(), key=lambda item: float("inf") if item.stale_min is None else item.stale_min)
+
+    @cached_property
+    def worst_stack(self) -> StackEstimate | None:
+        """The call stack with the highest multiplier."""
+        return max(self.stacks.values(), key=lambda item: item.result.multiplier, default=None)
+
+    @cached_property
+    def slowest_fleet(self) -> FleetEstimate | None:
+        """The fleet whose missing instances take longest."""
+        return max(self.fleets.values(), key=lambda item: item.launches.in_service_s, default=None)
+
+
+def estimate(loaded: LoadedScenario) -> Estimates:
+    """Compute everything that a scenario holds."""
+    scenario = loaded.scenario
+    return Estimates(
+        loaded,
+        {name: estimate_queue(loaded, name) for name in scenario.queues},
+        {name: estimate_stack(name, item) for name, item in scenario.call_stacks.items()},
+        {name: estimate_fleet(name, item) for name, item in scenario.fleets.items()},
+    )
+
+
+def estimate_queue(loaded: LoadedScenario, name: str, queue: Queue | None = None) -> QueueEstimate:
+    """The recovery of one queue of a scenario; give ``queue`` to compute a changed one in its place."""
+    incident = loaded.scenario.incident
+    queue = queue or loaded.scenario.queues[name]
+    doubts: list[Doubt] = []
+    rejecting = queue.during_outage == "reject"
+    origin = incident.restored_at if rejecting else incident.trigger
+    arrivals, assumed = arrival_profile(loaded, name, origin)
+    doubts += [Doubt(ApproximationWarning, text) for text in assumed]
+    rejected = 0.0
+    if rejecting:
+        whole, _ = arrival_profile(loaded, name, incident.trigger)
+        offered = float(whole.cumulative(incident.outage_min))
+        rejected = max(0.0, offered - queue.served_in_outage_per_min * incident.outage_min)
+        doubts.append(
+            Doubt(LowerBoundWarning, "refused callers may come back: their new attempts are not in the arrival rate")
+        )
+    age_limit, retention = _limits(queue, doubts)
+    load = QueueLoad(
+        arrivals=arrivals,
+        service_rate_per_min=queue.service_rate_per_min,
+        outage_min=0.0 if rejecting else incident.outage_min,
+        backlog_before=queue.backlog_before,
+        served_in_outage_per_min=queue.served_in_outage_per_min,
+        max_age_min=age_limit,
+        retention_min=retention,
+        deadline_min=queue.deadline_min,
+        superseded_share=queue.superseded_share,
+        item_time_s=queue.item_time_s,
+        cap_concurrency=queue.drain_cap.concurrency if queue.drain_cap else None,
+        ramp=Ramp(queue.ramp.start, queue.ramp.per_min, queue.ramp.ceiling) if queue.ramp else None,
+        order=queue.order,
+        sideline_after_min=_sideline(queue, doubts),
+    )
+    recovery = recover(load)
+    slowest = _slowest(load, queue, doubts)
+    _retention_doubt(queue, slowest or recovery, retention, doubts)
+    return QueueEstimate(
+        name=name,
+        queue=queue,
+        load=load,
+        recovery=recovery,
+        slowest=slowest,
+        catch_up_rate_per_min=catch_up_rate_per_min(load, loaded.scenario.recovery_objective_min),
+        rejected=rejected,
+        cap=estimate_cap(queue, loaded.scenario.dependencies),
+        doubts=tuple(doubts),
+    )
+
+
+def _limits(queue: Queue, doubts: list[Doubt]) -> tuple[float | None, float | None]:
+    age_limit, retention = queue.age_limit_min, queue.retention_min
+    if queue.service == "lambda-async" and age_limit is None:
+        age_limit = limits.value("lambda.async.max_age_s.default") / 60
+        words = f"no age limit is set, so the service's default of {format_duration(age_limit)} acts"
+        doubts.append(Doubt(MissingEvidenceWarning, words))
+    if queue.service == "sqs-lambda" and retention is None:
+        retention = limits.value("sqs.retention_s.default") / 60
+        words = f"no retention is given, so the service's default of {format_duration(retention)} acts"
+        doubts.append(Doubt(MissingEvidenceWarning, words))
+    return age_limit, retention
+
+
+def _sideline(queue: Queue, doubts: list[Doubt]) -> float | None:
+    if queue.order != "fresh_first":
+        return None
+    if queue.sideline_after_min is None:
+        doubts.append(Doubt(MissingEvidenceWarning, "no sideline_after is given, so everything old is set aside"))
+    return queue.sideline_after_min or 0.0
+
+
+def _slowest(load: QueueLoad, queue: Queue, doubts: list[Doubt]) -> BacklogRecovery | None:
+    if queue.stream is None:
+        return None
+    shape = queue.stream
+    stream = Stream(
+        shape.shards, shape.parallelisation, shape.batch_size, shape.batch_time_s, hottest_share=shape.hottest_share
+    )
+    arrivals, rate = slowest_shard(load.arrivals, stream)
+    share = shape.hottest_share or 1 / shape.shards
+    if shape.retries is None:
+        words = "retries of a failing batch have no end: one record that always fails blocks its shard until it expires"
+        doubts.append(Doubt(LowerBoundWarning, words))
+    return recover(
+        replace(
+            load,
+            arrivals=arrivals,
+            service_rate_per_min=min(rate, load.service_rate_per_min / shape.shards),
+            backlog_before=load.backlog_before * share,
+            served_in_outage_per_min=load.served_in_outage_per_min / shape.shards,
+            cap_concurrency=None,
+            ramp=None,
+        )
+    )
+
+
+def _retention_doubt(queue: Queue, recovery: BacklogRecovery, retention: float | None, doubts: list[Doubt]) -> None:
+    if retention is None:
+        return
+    oldest = recovery.max_age_min
+    if recovery.lost_to_retention > 0:
+        words = f"work waits longer than the retention of {format_duration(retention)} and is lost"
+        doubts.append(Doubt(LowerBoundWarning, words))
+    elif oldest >= NEAR_RETENTION * retention:
+        words = f"the oldest work reaches {format_duration(oldest)}, near the retention of {format_duration(retention)}"
+        doubts.append(Doubt(ApproximationWarning, words))
+
+
+def estimate_cap(queue: Queue, dependencies: Mapping[str, Dependency]) -> CapEstimate | None:
+    """What the queue's dependency leaves for its drain; None where the scenario does not say."""
+    if queue.dependency is None or queue.dependency not in dependencies:
+        return None
+    dependency = dependencies[queue.dependency]
+    tested, direct = dependency.tested_rate_per_min, dependency.direct_rate_per_min
+    room = max(0.0, tested - direct)
+    safe = safe_rate = passes = None
+    drain_rate = queue.service_rate_per_min
+    if queue.item_time_s is not None:
+        safe = highest_safe_cap(tested, direct, queue.item_time_s) if tested >= direct else 0
+        safe_rate = cap_rate_per_min(safe, queue.item_time_s)
+        ramp = _ramp(queue)
+        if ramp is not None:
+            passes = ramp_passes_after_s(ramp, queue.item_time_s, room)
+        if queue.drain_cap is not None:
+            drain_rate = min(drain_rate, cap_rate_per_min(queue.drain_cap.concurrency, queue.item_time_s))
+    return CapEstimate(queue.dependency, tested, direct, room, safe, safe_rate, passes, drain_rate)
+
+
+def _ramp(queue: Queue) -> Ramp | None:
+    """The ramp that a queue's uncapped consumers follow: its own, or the service's."""
+    if queue.ramp is not None:
+        return Ramp(queue.ramp.start, queue.ramp.per_min, queue.ramp.ceiling)
+    return Ramp(**limits.ramp_preset("lambda-sqs")) if queue.service == "sqs-lambda" else None
+
+
+def estimate_stack(name: str, item: CallStack) -> StackEstimate:
+    """Calls at each layer of a call stack for one call at the top."""
+    return StackEstimate(name, item, stack([layer.tries for layer in item.layers], item.failure_probability))
+
+
+def estimate_fleet(name: str, fleet: Fleet) -> FleetEstimate:
+    """How long a fleet's missing instances take, and how long all that it needs takes if nothing ran any more."""
+    shape = fleet.launch
+    buckets = BucketLimits(
+        request_burst=shape.request_burst,
+        requests_per_s=shape.request_refill_per_s,
+        instance_burst=shape.instance_burst,
+        instances_per_s=shape.instance_refill_per_s,
+    )
+
+    def launched(number: int) -> Launches:
+        return launch(
+            number,
+            buckets,
+            instances_per_request=shape.instances_per_request,
+            throttle_factor=shape.throttle_factor,
+            other_callers_share=shape.other_callers_share,
+            buckets_full=shape.buckets_full,
+            boot_s=shape.boot_time_s,
+            network_s=shape.network_delay_s,
+        )
+
+    missing = max(0, fleet.needed - fleet.running)
+    return FleetEstimate(name, fleet, missing, launched(missing), launched(fleet.needed), removal_time_s(fleet.running))

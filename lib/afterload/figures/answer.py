@@ -1,0 +1,148 @@
+"""The first and the last page of a packet: the answer in plain words, and where it came from."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+
+from afterload.estimates import Doubt, Estimates
+from afterload.figures.figure import Prose, Table
+from afterload.figures.words import NEVER, doubts, span
+from afterload.plan import DO, NEEDS_EVIDENCE, Plan
+from afterload.plan.change import worth
+from afterload.units import format_count, format_duration, format_instant, format_minutes, format_number
+
+__all__ = ["all_doubts", "answer", "headline", "provenance"]
+
+SHOWN_CHANGES = 3
+
+
+def headline(estimates: Estimates) -> list[tuple[str, str]]:
+    """The few numbers that matter, each as a large text and what it is."""
+    found = []
+    queue, stack, fleet = estimates.worst_queue, estimates.worst_stack, estimates.slowest_fleet
+    if queue is not None:
+        stale = NEVER if queue.stale_min is None else format_minutes(queue.stale_min)
+        words = "fresh work is on time again" if queue.stale_min is None else "of stale processing"
+        found.append((stale, f"{words} ({queue.name})"))
+    if stack is not None:
+        found.append(
+            (
+                f"{format_number(stack.result.multiplier)} times",
+                f"the calls at the bottom of {stack.name} in the failure",
+            )
+        )
+    if fleet is not None:
+        found.append((format_minutes(fleet.in_service_min), f"to launch what {fleet.name} lacks"))
+    return found
+
+
+def _sentences(estimates: Estimates) -> Iterator[str]:
+    queue, stack, fleet = estimates.worst_queue, estimates.worst_stack, estimates.slowest_fleet
+    scenario = estimates.loaded.scenario
+    outage, objective = scenario.incident.outage_min, scenario.recovery_objective_min
+    if queue is not None:
+        back = queue.fresh_age_back_min
+        waiting = format_count(queue.recovery.backlog_at_restore)
+        if back is None:
+            yield (
+                f"The outage of {span(outage)} leaves {waiting} items waiting in {queue.name}, and at these rates fresh "
+                f"work is never on time again. It needs {format_number(queue.catch_up_rate_per_min, 4)}/min of service to "
+                f"meet the objective of {format_minutes(objective)}."
+            )
+        else:
+            drain = f"They take {span(queue.drain_min)} to drain"
+            if queue.stale_min is not None and queue.stale_min > 0:
+                drain += f", so processing is stale for {span(queue.stale_min)} in all"
+            yield f"The outage of {span(outage)} leaves {waiting} items waiting in {queue.name}. {drain}."
+            verdict = "met" if back <= objective else f"missed by {format_minutes(back - objective)}"
+            yield (
+                f"First-attempt age is back at baseline {format_minutes(back)} after the restore; the objective of "
+                f"{format_minutes(objective)} is {verdict}."
+            )
+    if stack is not None:
+        yield (
+            f"One call at the top of {stack.name} becomes {format_number(stack.result.multiplier)} calls at the bottom "
+            "while the dependency fails."
+        )
+    if fleet is not None and fleet.missing:
+        yield (
+            f"{format_count(fleet.missing)} instances missing from {fleet.name} are in service after "
+            f"{format_minutes(fleet.in_service_min)} ({format_duration(fleet.launches.wait_s / 60)} of it in launch limits)."
+        )
+    elif fleet is not None:
+        yield "No fleet lacks instances, so nothing waits for launches."
+
+
+def answer(estimates: Estimates, plan: Plan) -> Prose:
+    """The answer in plain words: the numbers, the verdict, and the first three changes."""
+    scenario, loaded = estimates.loaded.scenario, estimates.loaded
+    zone = scenario.time_zone
+    about = (
+        f"{scenario.team}, {scenario.incident.name}: trigger {format_instant(scenario.incident.trigger, zone)}, "
+        f"restored {format_instant(scenario.incident.restored_at, zone)}."
+    )
+    made_up = "Hypothetical: the numbers of this scenario are made up." if scenario.hypothetical else ""
+    big, sentences = headline(estimates), list(_sentences(estimates))
+    shown = [item for item in plan.items if item.status in (DO, NEEDS_EVIDENCE)]
+    shown = sorted(shown, key=lambda item: item.status != DO)[:SHOWN_CHANGES]
+    first = [
+        f"{plan.change(item).title}{f' ({item.target})' if item.target else ''}. "
+        f"{worth(item) if item.status == DO else item.evidence}"
+        for item in shown
+    ]
+    changes = loaded.overrides
+    changed = f"Values overridden for this run: {', '.join(f'{k}={v}' for k, v in changes.items())}." if changes else ""
+    html = [
+        '<div class="af-answer">',
+        f"<p>{escape(about)}</p>",
+        *(f'<p class="af-warning">{escape(text)}</p>' for text in (made_up, changed) if text),
+        '<div class="af-headline">',
+        *(
+            f'<div><span class="af-big">{escape(number)}</span> <span class="af-big-label">{escape(words)}</span></div>'
+            for number, words in big
+        ),
+        "</div>",
+        *(f"<p>{escape(text)}</p>" for text in sentences),
+        "<p><b>First changes</b></p>" if first else "<p>No change of the catalogue is open here.</p>",
+        f"<ol>{''.join(f'<li>{escape(text)}</li>' for text in first)}</ol>" if first else "",
+        "</div>",
+    ]
+    lines = [about, made_up, changed, *(f"{number} {words}" for number, words in big), *sentences]
+    lines += [f"{place}. {text}" for place, text in enumerate(first, 1)]
+    return Prose("".join(html), "\n".join(line for line in lines if line))
+
+
+def all_doubts(estimates: Estimates) -> Prose:
+    """Every assumption and doubt behind the figures, each with the part it is about."""
+    items: list[tuple[str, Doubt]] = [
+        (f"queues.{item.name}", doubt) for item in estimates.queues.values() for doubt in item.doubts
+    ]
+    if not items:
+        text = "No default was used and no figure is a known lower bound."
+        return Prose(f"<p>{text}</p>", text)
+    return doubts(items)
+
+
+PACKAGES = ("afterload", "numpy", "pandas", "altair", "pydantic", "papermill", "nbclient", "nbconvert", "ipykernel")
+
+
+def provenance(estimates: Estimates) -> Table:
+    """What this packet was made from: input and its digest, overrides, versions."""
+    loaded = estimates.loaded
+    rows = [("scenario", loaded.name), ("SHA-256 of the inputs", loaded.digest)]
+    incident = loaded.scenario.incident
+    rows += [(name, path) for name, path in (("timeline", incident.timeline), ("impacts", incident.impacts)) if path]
+    for name, queue in loaded.scenario.queues.items():
+        if queue.arrival_rate.series is not None:
+            rows.append((f"arrival series of {name}", queue.arrival_rate.series))
+    rows += [(f"override {path}", str(value)) for path, value in loaded.overrides.items()]
+    rows.append(("Python", platform.python_version()))
+    for package in PACKAGES:
+        try:
+            rows.append((package, version(package)))
+        except PackageNotFoundError:
+            rows.append((package, "not installed"))
+    return Table(("what", "which"), tuple(rows), caption="Inputs and versions")

@@ -1,0 +1,130 @@
+"""What all charts share: altair imported once and fast, one theme, axes in the incident's zone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import numpy.typing as npt
+
+from afterload.scenario import LoadedScenario
+from afterload.units import format_offset
+
+
+@contextmanager
+def _without_uri_grammar() -> Iterator[None]:
+    """Keep jsonschema from building a URI grammar of seconds while altair is imported; charts hold no URIs.
+
+    The grammar comes with JupyterLab. Nothing is left behind: later imports find the package as usual.
+    """
+    name = "rfc3987_syntax"
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        sys.modules.pop(name, None)
+
+
+with _without_uri_grammar():
+    import altair as alt
+
+__all__ = ["AFTER", "BEFORE", "COLOURS", "GREY", "LINE_LEGEND", "Clock", "alt", "finish", "rules", "thin"]
+
+# Colours that people with any kind of colour vision can tell apart (Okabe and Ito).
+BEFORE, AFTER, GREY = "#D55E00", "#0072B2", "#5f6368"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MOST_POINTS = 400
+# The points of a line are nearly invisible, there for the tooltip; its legend shows the line.
+LINE_LEGEND = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Times of one incident as a chart shows them: in the team's zone, whatever the viewer's zone is.
+
+    A chart gets wall-clock time at the offset of the trigger, marked as UTC, so that no browser shifts it.
+    """
+
+    zone: ZoneInfo
+    trigger: datetime
+
+    @classmethod
+    def of(cls, loaded: LoadedScenario) -> Clock:
+        """The clock of a scenario."""
+        return cls(loaded.scenario.time_zone, loaded.scenario.incident.trigger)
+
+    @property
+    def title(self) -> str:
+        """Axis title that names zone and offset."""
+        return f"time ({self.zone.key}, {format_offset(self.trigger.astimezone(self.zone))})"
+
+    def at(self, instant: datetime) -> int:
+        """Milliseconds of an instant for the chart."""
+        offset = self.trigger.astimezone(self.zone).utcoffset() or timedelta()
+        return round((instant.timestamp() + offset.total_seconds()) * 1000)
+
+    def after(self, minutes: float) -> int:
+        """Milliseconds of a moment so many minutes after the trigger."""
+        return self.at(self.trigger) + round(minutes * 60_000)
+
+    def axis(self, field: str, span_min: float) -> Any:
+        """X encoding for a field that holds milliseconds from this clock."""
+        pattern = "%H:%M" if span_min < 1_000 else "%d %b %H:%M"
+        return alt.X(
+            field,
+            type="temporal",
+            scale=alt.Scale(type="utc"),
+            axis=alt.Axis(title=self.title, format=pattern, labelOverlap=True),
+        )
+
+
+def thin(
+    times: npt.NDArray[np.float64], *curves: npt.NDArray[np.float64], limit: int = MOST_POINTS
+) -> npt.NDArray[np.int64]:
+    """Places of at most about ``limit`` points: first, last and each curve's peak, the rest spread evenly.
+
+    Charts hold few points so that a page stays small; every table and sentence uses the full curve.
+    """
+    if len(times) <= limit:
+        return np.arange(len(times))
+    even = np.linspace(0, len(times) - 1, limit).round().astype(np.int64)
+    return np.unique(np.concatenate([even, [int(np.argmax(curve)) for curve in curves]]).astype(np.int64))
+
+
+def rules(marks: Iterable[tuple[int | float, str]], field: str, temporal: bool = False) -> Any:
+    """Dashed vertical lines with a label each."""
+    values = [{field: at, "label": label} for at, label in marks]
+    kind: Any = "temporal" if temporal else "quantitative"
+    scale = alt.Scale(type="utc") if temporal else alt.Undefined
+    base = alt.Chart(alt.Data(values=values)).encode(alt.X(field, type=kind, scale=scale))
+    line = base.mark_rule(strokeDash=[5, 4], color=GREY)
+    text = base.mark_text(align="left", dx=4, dy=8, baseline="top", color=GREY).encode(
+        y=alt.value(0), text=alt.Text("label", type="nominal")
+    )
+    return line + text
+
+
+def finish(chart: Any, height: int = 260, name: str = "") -> dict[str, Any]:
+    """Give a chart its size and theme and turn it into a specification that every viewer of Vega-Lite 5 draws."""
+    spec: dict[str, Any] = (
+        chart.properties(width="container", height=height)
+        .configure_view(stroke=None)
+        .configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal", gridColor="#e8e8e8")
+        .configure_legend(labelFontSize=12, titleFontSize=12, orient="bottom", labelLimit=400)
+        .configure_text(fontSize=11)
+        .to_dict()
+    )
+    spec["$schema"] = "https://vega.github.io/schema/vega-lite/v5.json"
+    spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+    if name:
+        spec["description"] = name
+    return spec

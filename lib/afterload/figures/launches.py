@@ -1,0 +1,177 @@
+"""The launches chapter: how long missing capacity takes, and what could take more away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from afterload.estimates import Estimates, FleetEstimate
+from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, finish, thin
+from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.words import paragraph, sentence_list
+from afterload.units import format_count, format_duration, format_minutes, format_share
+
+__all__ = ["automation_table", "launch_figure", "launches_answer"]
+
+NO_FLEETS = "This scenario has no fleets, so no launches are computed."
+BINDS = {
+    "requests": "request bucket",
+    "instances": "instance bucket",
+    "both": "both buckets",
+    "neither": "neither bucket",
+}
+
+
+def launches_answer(estimates: Estimates) -> Prose:
+    """Each fleet in words."""
+    if not estimates.fleets:
+        return paragraph(NO_FLEETS)
+    return sentence_list([_sentence(item) for item in estimates.fleets.values()])
+
+
+def _sentence(item: FleetEstimate) -> str:
+    fleet = item.fleet
+    if item.missing == 0:
+        return (
+            f"{item.name}: {format_count(fleet.running)} instances run and {format_count(fleet.needed)} are needed, so "
+            "nothing has to be launched."
+        )
+    start = format_duration(item.launches.start_delay_s / 60)
+    if item.launches.binding == "neither":
+        waiting = "the launch limits hold nothing back"
+    else:
+        binds = BINDS[item.launches.binding]
+        waiting = f"{format_duration(item.launches.wait_s / 60)} of it for the launch limits ({binds})"
+    return (
+        f"{item.name}: {format_count(item.missing)} missing instances are in service "
+        f"{format_minutes(item.in_service_min)} after the restore: {waiting}, {start} to boot and to be reachable."
+    )
+
+
+def _points(item: FleetEstimate) -> list[dict[str, Any]]:
+    launches, running = item.launches, item.fleet.running
+    times = (launches.times_s + launches.start_delay_s) / 60
+    counts = running + launches.instances.astype(float)
+    times = np.concatenate([[0.0], times, [max(times[-1] * 1.05, times[-1] + 1.0)]])
+    counts = np.concatenate([[float(running)], counts, [counts[-1]]])
+    # Of requests admitted at the same moment only the last count shows.
+    last = np.append(np.diff(times) > 0, True)
+    times, counts = times[last], counts[last]
+    return [
+        {"fleet": item.name, "minutes": round(float(times[place]), 4), "serving": int(counts[place])}
+        for place in thin(times, counts)
+    ]
+
+
+def launch_figure(estimates: Estimates) -> Figure | Prose:
+    """Instances in service over time after the restore."""
+    lacking = [item for item in estimates.fleets.values() if item.missing > 0]
+    if not lacking:
+        return paragraph(
+            NO_FLEETS if not estimates.fleets else "No fleet lacks instances, so there is nothing to draw."
+        )
+    values = [point for item in lacking for point in _points(item)]
+    colour = alt.Color("fleet", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)), legend=LINE_LEGEND)
+    lines = (
+        alt.Chart(alt.Data(values=values))
+        .mark_line(interpolate="step-after", strokeWidth=2.5, point=alt.OverlayMarkDef(size=20, opacity=0.01))
+        .encode(
+            x=alt.X("minutes", type="quantitative", title="minutes after the restore"),
+            y=alt.Y("serving", type="quantitative", title="instances in service", axis=alt.Axis(format=",~f")),
+            color=colour,
+            tooltip=[
+                alt.Tooltip("fleet", type="nominal"),
+                alt.Tooltip("minutes", type="quantitative", format=",.1f"),
+                alt.Tooltip("serving", type="quantitative", title="in service", format=","),
+            ],
+        )
+    )
+    needed = (
+        alt.Chart(alt.Data(values=[{"fleet": item.name, "needed": item.fleet.needed} for item in lacking]))
+        .mark_rule(strokeDash=[5, 4])
+        .encode(
+            y=alt.Y("needed", type="quantitative"),
+            color=colour,
+            tooltip=[alt.Tooltip("needed", type="quantitative", format=",")],
+        )
+    )
+    return Figure(
+        title="Instances in service after the restore",
+        chart=finish(lines + needed),
+        table=Table.of([_record(item) for item in lacking], _FORMATS),
+        source=f"{estimates.loaded.name}; launch limits: published request throttling of RunInstances, if not overridden",
+        method=(
+            "Two token buckets in series: a request passes when the request bucket holds one token and the instance bucket "
+            "as many as it asks for; both refill steadily. Boot and network delay follow. The dashed line is what is needed. "
+            "Denied requests are taken to be tried again as soon as they can pass."
+        ),
+        alt="Rising steps of instances in service. "
+        + " ".join(
+            f"{item.name} goes from {format_count(item.fleet.running)} to {format_count(item.fleet.needed)} within "
+            f"{format_minutes(item.in_service_min)}."
+            for item in lacking
+        ),
+    )
+
+
+_FORMATS: dict[str, Any] = {
+    "fleet": str,
+    "running": format_count,
+    "needed": format_count,
+    "missing": format_count,
+    "a request": format_count,
+    "wait in the buckets": format_duration,
+    "limited by": str,
+    "boot and network": format_duration,
+    "all in service after": format_minutes,
+    "limits granted": format_share,
+}
+
+
+def _record(item: FleetEstimate) -> dict[str, Any]:
+    launches, shape = item.launches, item.fleet.launch
+    return {
+        "fleet": item.name,
+        "running": item.fleet.running,
+        "needed": item.fleet.needed,
+        "missing": item.missing,
+        "a request": shape.instances_per_request,
+        "wait in the buckets": launches.wait_s / 60,
+        "limited by": BINDS[launches.binding],
+        "boot and network": launches.start_delay_s / 60,
+        "all in service after": item.in_service_min,
+        "limits granted": shape.throttle_factor * (1 - shape.other_callers_share),
+    }
+
+
+def automation_table(estimates: Estimates) -> Table | Prose:
+    """What can remove capacity from each fleet, how fast, and how long it takes to get it back."""
+    if not estimates.fleets:
+        return paragraph(NO_FLEETS)
+    records = []
+    for item in estimates.fleets.values():
+        automation = item.fleet.removal_automation
+        records.append(
+            {
+                "fleet": item.name,
+                "can remove capacity": "not given"
+                if automation is None
+                else ", ".join(f"{entry.name}{' (paused)' if entry.paused else ''}" for entry in automation)
+                or "nothing",
+                "running": item.fleet.running,
+                "all removed within": item.removal_s / 60,
+                "all needed launched within": item.relaunch.in_service_s / 60,
+            }
+        )
+    return Table.of(
+        records,
+        {
+            "fleet": str,
+            "can remove capacity": str,
+            "running": format_count,
+            "all removed within": format_duration,
+            "all needed launched within": format_duration,
+        },
+        caption="Removal against replacement, by the published limits of TerminateInstances and RunInstances",
+    )

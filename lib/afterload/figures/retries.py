@@ -1,0 +1,206 @@
+"""The retries chapter: what one call at the top becomes at the bottom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from afterload import limits
+from afterload.estimates import Estimates, StackEstimate
+from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, finish
+from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.words import paragraph, sentence_list
+from afterload.model.retries import stack
+from afterload.units import format_count, format_number, format_share
+
+__all__ = ["clients_table", "layers_figure", "probability_figure", "retries_answer"]
+
+NO_STACKS = "This scenario has no call stacks, so no retry multiplier is computed."
+
+
+def _source(estimates: Estimates) -> str:
+    given = sorted({item.stack.source for item in estimates.stacks.values() if item.stack.source})
+    words = "; ".join(given)
+    return f"{estimates.loaded.name} ({words})" if words else estimates.loaded.name
+
+
+def retries_answer(estimates: Estimates) -> Prose:
+    """Each call stack in words."""
+    if not estimates.stacks:
+        return paragraph(NO_STACKS)
+    return sentence_list([_sentence(item) for item in estimates.stacks.values()])
+
+
+def _sentence(item: StackEstimate) -> str:
+    tries = " x ".join(str(layer.tries) for layer in item.stack.layers)
+    probability = item.stack.failure_probability
+    text = (
+        f"{item.name}: when {format_share(probability)} of attempts fail at the bottom, one call at the top becomes "
+        f"{format_number(item.result.multiplier)} calls at the bottom ({tries} tries), and "
+        f"{format_share(item.result.success_probability)} of calls succeed at the top."
+    )
+    if item.stack.request_rate_per_min is not None:
+        load = item.stack.request_rate_per_min * item.result.multiplier
+        text += (
+            f" {format_number(item.stack.request_rate_per_min)} calls a minute become {format_number(load)} a minute."
+        )
+    return text
+
+
+def layers_figure(estimates: Estimates) -> Figure | Prose:
+    """Calls at each layer for one call at the top."""
+    if not estimates.stacks:
+        return paragraph(NO_STACKS)
+    values: list[dict[str, Any]] = []
+    records = []
+    for item in estimates.stacks.values():
+        for place, layer in enumerate(item.stack.layers):
+            calls = item.result.calls_per_top_call[place]
+            label = f"{place + 1} {layer.name}"
+            values.append({"stack": item.name, "layer": label, "calls": round(calls, 6), "tries": layer.tries})
+            records.append(
+                {
+                    "stack": item.name,
+                    "layer": label,
+                    "most tries": layer.tries,
+                    "tries made": item.result.tries[place],
+                    "calls it makes for one at the top": calls,
+                    "fails after its tries": item.result.failure_after[place],
+                }
+            )
+    several = len(estimates.stacks) > 1
+    bars = (
+        alt.Chart(alt.Data(values=values))
+        .mark_bar(height={"band": 0.7})
+        .encode(
+            x=alt.X(
+                "calls", type="quantitative", scale=alt.Scale(type="symlog", constant=1),
+                axis=alt.Axis(format=",~f", values=_ticks(values)), title="calls for one call at the top (logarithmic)",
+            ),
+            y=alt.Y("layer", type="nominal", sort=None, title=None, axis=alt.Axis(labelLimit=220)),
+            yOffset=alt.YOffset("stack", type="nominal") if several else alt.Undefined,
+            color=alt.Color("stack", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS))),
+            tooltip=[
+                alt.Tooltip("stack", type="nominal"),
+                alt.Tooltip("layer", type="nominal"),
+                alt.Tooltip("tries", type="quantitative", title="most tries"),
+                alt.Tooltip("calls", type="quantitative", format=",.4~f"),
+            ],
+        )
+    )  # fmt: skip
+    return Figure(
+        title="Calls at each layer",
+        chart=finish(bars, height=max(120, 34 * len({value["layer"] for value in values}))),
+        table=Table.of(
+            records,
+            {
+                "stack": str,
+                "layer": str,
+                "most tries": format_count,
+                "tries made": format_number,
+                "calls it makes for one at the top": format_number,
+                "fails after its tries": format_share,
+            },
+        ),
+        source=_source(estimates),
+        method=(
+            "From the bottom up, with independent failures of probability p at the dependency: a layer of n tries makes "
+            "(1 - q^n) / (1 - q) calls and fails with q^n, where q is how often the layer below fails. Calls at a layer are "
+            "the product of the tries from the top to it."
+        ),
+        alt="Bars of calls at each layer, top to bottom. "
+        + " ".join(
+            f"{item.name}: {', '.join(format_number(calls) for calls in item.result.calls_per_top_call)}."
+            for item in estimates.stacks.values()
+        ),
+    )
+
+
+def _ticks(values: list[dict[str, Any]]) -> list[int]:
+    """1, 3, 10, 30 and so on, up to the largest value."""
+    most = max(float(value["calls"]) for value in values)
+    ticks, power = [0], 1
+    while power <= most * 1.5:
+        ticks += [power, 3 * power]
+        power *= 10
+    return [tick for tick in ticks if tick <= most * 1.5]
+
+
+def probability_figure(estimates: Estimates) -> Figure | Prose:
+    """The multiplier at any failure probability."""
+    if not estimates.stacks:
+        return paragraph(NO_STACKS)
+    grid = np.linspace(0.0, 1.0, 51)
+    marks = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+    values: list[dict[str, Any]] = []
+    records = []
+    for item in estimates.stacks.values():
+        tries = [layer.tries for layer in item.stack.layers]
+        values += [
+            {"stack": item.name, "p": round(float(p), 4), "multiplier": round(stack(tries, float(p)).multiplier, 6)}
+            for p in grid
+        ]
+        records.append({"stack": item.name} | {format_share(p): stack(tries, p).multiplier for p in marks})
+    today = [
+        {"stack": item.name, "p": item.stack.failure_probability, "multiplier": round(item.result.multiplier, 6)}
+        for item in estimates.stacks.values()
+    ]
+    y = alt.Y(
+        "multiplier", type="quantitative", scale=alt.Scale(type="log"), axis=alt.Axis(format=",~f"),
+        title="calls at the bottom for one at the top (logarithmic)",
+    )  # fmt: skip
+    x = alt.X("p", type="quantitative", axis=alt.Axis(format=".0%"), title="share of attempts that fail")
+    colour = alt.Color("stack", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)), legend=LINE_LEGEND)
+    tooltip = [
+        alt.Tooltip("stack", type="nominal"),
+        alt.Tooltip("p", type="quantitative", title="attempts that fail", format=".0%"),
+        alt.Tooltip("multiplier", type="quantitative", format=",.2f"),
+    ]
+    lines = (
+        alt.Chart(alt.Data(values=values)).mark_line(strokeWidth=2.5).encode(x=x, y=y, color=colour, tooltip=tooltip)
+    )
+    points = alt.Chart(alt.Data(values=today)).mark_point(size=110, filled=True).encode(
+        x=x, y=y, color=colour, tooltip=tooltip
+    )  # fmt: skip
+    return Figure(
+        title="Multiplier against failure probability",
+        chart=finish(lines + points),
+        table=Table.of(
+            records,
+            {"stack": str} | {format_share(p): format_number for p in marks},
+            caption="Calls at the bottom for one at the top, by share of attempts that fail",
+        ),
+        source=_source(estimates),
+        method="The same formula at other failure probabilities; the point is the scenario's.",
+        alt="Rising curves of the retry multiplier against failure probability. "
+        + " ".join(
+            f"{item.name} is at {format_number(item.result.multiplier)} for "
+            f"{format_share(item.stack.failure_probability)}."
+            for item in estimates.stacks.values()
+        ),
+    )
+
+
+def clients_table(estimates: Estimates) -> Table | Prose:
+    """How each kind of client retries."""
+    clients = estimates.loaded.scenario.clients
+    if not clients:
+        return paragraph("This scenario names no clients: give sdk, version, mode and number to see how they retry.")
+    records = []
+    for name, client in clients.items():
+        preset = limits.client_preset(client.sdk, client.version, client.mode, client.service)
+        attempts = client.max_attempts or preset.attempts
+        records.append(
+            {
+                "clients": name,
+                "number": client.number,
+                "SDK": f"{client.sdk} {client.version or ''}".strip(),
+                "mode": preset.mode if preset.mode_known else f"{preset.mode}, if the version is old",
+                "attempts a call": "no count" if attempts is None else format_count(attempts),
+                "retry quota": "none" if preset.quota is None else f"{preset.quota} tokens a client",
+                "source": preset.source,
+            }
+        )
+    formats = {name: format_count if name == "number" else str for name in records[0]}
+    return Table.of(records, formats, caption="How each kind of client retries a failing call")

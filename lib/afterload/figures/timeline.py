@@ -1,0 +1,217 @@
+"""The timeline chapter: what happened when, and how long each impact lasted after the restore."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from afterload.figures.charts import AFTER, BEFORE, COLOURS, Clock, alt, finish, rules
+from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.words import paragraph, sentence_list
+from afterload.findings import SplitWindow
+from afterload.scenario import LoadedScenario, TimelineEvent
+from afterload.units import format_count, format_duration, format_instant
+
+__all__ = ["events_figure", "timeline_answer", "windows_figure"]
+
+REFERENCE = "builtin:incidents/us-east-1-2025-10-20/"
+
+
+def _source(loaded: LoadedScenario, field: str) -> str:
+    path = str(getattr(loaded.scenario.incident, field))
+    if path.startswith(REFERENCE):
+        return "provider's published summary of the event of 19 and 20 October 2025 in us-east-1"
+    return f"{path}, named in {loaded.name}"
+
+
+def _clock_time(at: datetime, zone: ZoneInfo) -> str:
+    return f"{at.astimezone(zone):%Y-%m-%d %H:%M}"
+
+
+def timeline_answer(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> Prose:
+    """The incident in words: its two instants and the windows that outlasted the restore."""
+    incident, zone = loaded.scenario.incident, loaded.scenario.time_zone
+    lines = [
+        f"{incident.name}: the dependency failed at {format_instant(incident.trigger, zone)} and was back at "
+        f"{format_instant(incident.restored_at, zone)}, {format_duration(incident.outage_min)} "
+        f"({format_count(incident.outage_min)} min) later."
+    ]
+    lasting = [item for item in windows if item.after_min > 0]
+    if lasting:
+        longest = max(lasting, key=lambda item: item.after_min)
+        lines.append(
+            f"{len(lasting)} of {len(windows)} impact windows reach past the restore. The longest, "
+            f"{longest.window.service}, lasted {format_count(longest.after_min)} min after it and "
+            f"{format_count(longest.before_min)} min before it."
+        )
+    elif windows:
+        lines.append(f"None of the {len(windows)} impact windows reaches past the restore.")
+    else:
+        lines.append("The scenario names no file of impact windows, so nothing is split at the restore.")
+    return sentence_list(lines)
+
+
+def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> Figure | Prose:
+    """Impact windows split at the restore."""
+    if not windows:
+        return paragraph("No impact windows: name a CSV file under incident.impacts to see them against the restore.")
+    incident, clock = loaded.scenario.incident, Clock.of(loaded)
+    restore = incident.restored_at
+    values, records = [], []
+    for item in windows:
+        window = item.window
+        parts = (
+            ("before the restore", window.start, min(window.end, restore), item.before_min),
+            ("after the restore", max(window.start, restore), window.end, item.after_min),
+        )
+        values += [
+            {
+                "service": window.service,
+                "part": part,
+                "start": clock.at(start),
+                "end": clock.at(end),
+                "from": _clock_time(start, clock.zone),
+                "to": _clock_time(end, clock.zone),
+                "minutes": round(minutes, 3),
+            }
+            for part, start, end, minutes in parts
+            if minutes > 0
+        ]
+        records.append(
+            {
+                "service": window.service,
+                "start": ("at the latest " if window.start_is_lower_bound else "")
+                + _clock_time(window.start, clock.zone),
+                "end": _clock_time(window.end, clock.zone),
+                "before, min": item.before_min,
+                "after, min": item.after_min,
+                "total, min": item.total_min,
+                "note": window.note,
+            }
+        )
+    order = [item.window.service for item in windows]
+    span = (max(w.window.end for w in windows) - min(w.window.start for w in windows)).total_seconds() / 60
+    bars = (
+        alt.Chart(alt.Data(values=values))
+        .mark_bar(height={"band": 0.7})
+        .encode(
+            x=clock.axis("start", span),
+            x2="end",
+            y=alt.Y("service", type="nominal", sort=order, title=None, axis=alt.Axis(labelLimit=220)),
+            color=alt.Color(
+                "part",
+                type="nominal",
+                title=None,
+                scale=alt.Scale(domain=["before the restore", "after the restore"], range=[BEFORE, AFTER]),
+            ),
+            tooltip=[
+                alt.Tooltip("service", type="nominal"),
+                alt.Tooltip("part", type="nominal"),
+                alt.Tooltip("from", type="nominal"),
+                alt.Tooltip("to", type="nominal"),
+                alt.Tooltip("minutes", type="quantitative", format=","),
+            ],
+        )
+    )
+    line = rules([(clock.at(restore), "dependency restored")], "start", temporal=True)
+    before = sum(item.before_min for item in windows)
+    after = sum(item.after_min for item in windows)
+    longest = max(windows, key=lambda item: item.after_min)
+    return Figure(
+        title="Impact before and after the restore",
+        chart=finish(bars + line, height=max(120, 30 * len(windows))),
+        table=Table.of(
+            records,
+            {
+                "service": str,
+                "start": str,
+                "end": str,
+                "before, min": format_count,
+                "after, min": format_count,
+                "total, min": format_count,
+                "note": str,
+            },
+            caption=f"Times in {clock.zone.key}",
+        ),
+        source=_source(loaded, "impacts"),
+        method=(
+            "Each window is cut at the restore: before = max(0, min(end, restore) - start), "
+            "after = max(0, end - max(start, restore)). A start marked 'at the latest' may be earlier."
+        ),
+        alt=(
+            f"Bars for {len(windows)} impact windows on a time axis, cut at {format_instant(restore, clock.zone)}. "
+            f"Together {format_count(before)} min before the restore and {format_count(after)} min after it; "
+            f"{longest.window.service} reaches furthest, {format_count(longest.after_min)} min past it."
+        ),
+    )
+
+
+def events_figure(loaded: LoadedScenario) -> Figure | Prose:
+    """Every event of the timeline, by subsystem."""
+    events = loaded.timeline
+    if not events:
+        return paragraph("No timeline: name a CSV file under incident.timeline to see the events.")
+    incident, clock = loaded.scenario.incident, Clock.of(loaded)
+    values = [_event(event, clock) for event in events]
+    kinds = list(dict.fromkeys(event.kind or "event" for event in events))
+    span = (events[-1].at - events[0].at).total_seconds() / 60
+    points = (
+        alt.Chart(alt.Data(values=values))
+        .mark_point(size=90, filled=True, opacity=0.9)
+        .encode(
+            x=clock.axis("at", span),
+            y=alt.Y(
+                "subsystem",
+                type="nominal",
+                sort=list(dict.fromkeys(str(value["subsystem"]) for value in values)),
+                title=None,
+                axis=alt.Axis(labelLimit=220, grid=True),
+            ),
+            color=alt.Color(
+                "kind", type="nominal", title=None, sort=kinds, scale=alt.Scale(range=list(COLOURS)),
+                legend=alt.Legend(columns=4),
+            ),
+            shape=alt.Shape("kind", type="nominal", sort=kinds, title=None),
+            tooltip=[alt.Tooltip(name, type="nominal") for name in ("time", "subsystem", "kind", "event")],
+        )
+    )  # fmt: skip
+    marks = [(clock.at(incident.trigger), "trigger"), (clock.at(incident.restored_at), "restored")]
+    return Figure(
+        title="What happened when",
+        chart=finish(
+            points + rules(marks, "at", temporal=True), height=max(140, 26 * len({v["subsystem"] for v in values}))
+        ),
+        table=Table.of(
+            [
+                {
+                    "time": value["time"],
+                    "after the trigger": value["after"],
+                    "subsystem": value["subsystem"],
+                    "kind": value["kind"],
+                    "event": value["event"],
+                }
+                for value in values
+            ],
+            dict.fromkeys(("time", "after the trigger", "subsystem", "kind", "event"), str),
+            caption=f"Times in {clock.zone.key}",
+        ),
+        source=_source(loaded, "timeline"),
+        method="Events as the file gives them, sorted by time; the lines are the scenario's trigger and restore.",
+        alt=(
+            f"{len(events)} events of {len({v['subsystem'] for v in values})} subsystems on a time axis from "
+            f"{format_instant(events[0].at, clock.zone)} to {format_instant(events[-1].at, clock.zone)}."
+        ),
+    )
+
+
+def _event(event: TimelineEvent, clock: Clock) -> dict[str, str | int]:
+    minutes = (event.at - clock.trigger).total_seconds() / 60
+    end = f" to {event.end.astimezone(clock.zone):%H:%M}" if event.end else ""
+    return {
+        "at": clock.at(event.at),
+        "time": _clock_time(event.at, clock.zone) + end,
+        "after": format_duration(minutes) if minutes >= 0 else f"{format_duration(-minutes)} before",
+        "subsystem": event.subsystem or "(none)",
+        "kind": event.kind or "event",
+        "event": event.event,
+    }

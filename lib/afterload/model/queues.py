@@ -1,0 +1,252 @@
+"""What goes into the backlog model and what comes out: a queue's load, its ramp, its streams, its recovery."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from afterload.errors import ModelError
+from afterload.model.checks import number, whole
+from afterload.model.curves import FloatArray, RateProfile
+
+__all__ = ["BacklogRecovery", "Order", "QueueLoad", "Ramp", "Stream", "slowest_shard"]
+
+Order: TypeAlias = Literal["fifo", "lifo", "fresh_first"]
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """Concurrency that consumers gain from the restore on: ``min(ceiling, start + per_min * t)``.
+
+    Attributes:
+        start: concurrent items at the restore.
+        per_min: concurrency gained in a minute.
+        ceiling: the most concurrency reached.
+
+    Raises:
+        ModelError: a value negative or not finite, or a ceiling below the start.
+
+    Source: facts.md section 5: Lambda SQS mappings start at 5, gain 300 a minute, and end at 1,250.
+    """
+
+    start: float = 5.0
+    per_min: float = 300.0
+    ceiling: float = 1250.0
+
+    def __post_init__(self) -> None:
+        start = number("ramp.start", self.start)
+        number("ramp.per_min", self.per_min)
+        if number("ramp.ceiling", self.ceiling) < start:
+            raise ModelError(f"ramp.ceiling is {self.ceiling:g}, below ramp.start {self.start:g}")
+
+
+@dataclass(frozen=True)
+class QueueLoad:
+    """One queue, from the trigger (``t = 0``) through its outage to the end of its backlog.
+
+    Attributes:
+        arrivals: new work per minute from the trigger on.
+        service_rate_per_min: items a minute that the consumers sustain after the restore.
+        outage_min: minutes from the trigger to the restore.
+        backlog_before: items waiting at the trigger; taken to have arrived before it at the first rate of
+            ``arrivals``, or at the trigger where that rate is 0.
+        served_in_outage_per_min: items a minute still served in the outage, oldest first.
+        max_age_min: age limit after which an item expires; ``None`` for no limit.
+        retention_min: age at which the queue itself drops an item, counted apart; the smaller of the two acts,
+            and the age limit where they are equal.
+        deadline_min: from the restore on, work older than this when its turn comes is discarded in no time.
+        superseded_share: share, 0 to 1, of the backlog at the restore that is dropped then, evenly over ages.
+        item_time_s: seconds that one item takes in a consumer; needed by a cap or a ramp.
+        cap_concurrency: most items worked on at once from the restore on; ``None`` for no cap.
+        ramp: how concurrency grows from the restore on; ``None`` for all of it at once.
+        order: from the restore on, ``"fifo"``; ``"fresh_first"``, where items older than the sideline threshold
+            leave for a second queue that gets the capacity which fresh work leaves over, in order of arrival; or
+            ``"lifo"``, which is fresh first with a threshold of 0. So the backlog behind fresh work is taken
+            oldest first, where a strict stack would take its newest first: drain and fresh age are the same, but
+            a strict stack lets more expire under an age limit that acts in the drain.
+        sideline_after_min: the threshold of ``"fresh_first"``.
+
+    Raises:
+        ModelError: a value out of its range, or a cap or ramp without ``item_time_s``.
+
+    Source: model.md section 1.
+    """
+
+    arrivals: RateProfile
+    service_rate_per_min: float
+    outage_min: float
+    backlog_before: float = 0.0
+    served_in_outage_per_min: float = 0.0
+    max_age_min: float | None = None
+    retention_min: float | None = None
+    deadline_min: float | None = None
+    superseded_share: float = 0.0
+    item_time_s: float | None = None
+    cap_concurrency: float | None = None
+    ramp: Ramp | None = None
+    order: Order = "fifo"
+    sideline_after_min: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.arrivals, RateProfile):
+            raise ModelError(f"arrivals is {self.arrivals!r}; give a RateProfile")
+        number("service_rate_per_min", self.service_rate_per_min)
+        number("outage_min", self.outage_min)
+        number("backlog_before", self.backlog_before)
+        number("served_in_outage_per_min", self.served_in_outage_per_min)
+        for name in ("max_age_min", "retention_min", "deadline_min", "item_time_s"):
+            if getattr(self, name) is not None:
+                number(name, getattr(self, name), above=0.0)
+        number("superseded_share", self.superseded_share, most=1.0)
+        if self.cap_concurrency is not None:
+            number("cap_concurrency", self.cap_concurrency)
+        if self.item_time_s is None and (self.cap_concurrency is not None or self.ramp is not None):
+            which = "cap_concurrency" if self.cap_concurrency is not None else "ramp"
+            raise ModelError(f"{which} is set but item_time_s is not; give the seconds that one item takes")
+        if self.order not in get_args(Order):
+            raise ModelError(f"order is {self.order!r}; give one of {', '.join(get_args(Order))}")
+        if self.order == "fresh_first" and self.sideline_after_min is None:
+            raise ModelError("order is 'fresh_first' but sideline_after_min is None; give the threshold in minutes")
+        if self.sideline_after_min is not None:
+            if self.order != "fresh_first":
+                raise ModelError(
+                    f"sideline_after_min is {self.sideline_after_min} but order is {self.order!r};"
+                    " only 'fresh_first' has a threshold"
+                )
+            number("sideline_after_min", self.sideline_after_min)
+
+
+@dataclass(frozen=True, eq=False)
+class BacklogRecovery:
+    """How one queue recovers. Minutes are counted from the trigger unless a line says otherwise.
+
+    Counts cover the time from the trigger to ``end_min``, and
+    ``initial + arrived`` is the sum of ``served``, ``waiting_at_end``, ``expired``, ``lost_to_retention``,
+    ``discarded_past_deadline`` and ``superseded``.
+
+    Attributes:
+        backlog_at_restore: items waiting at the restore, before the superseded ones are dropped.
+        peak_backlog: most items waiting at once; ``None`` when the backlog still grows at ``end_min`` and nothing
+            will stop it.
+        peak_at_min: when the peak is first reached; ``None`` with the peak.
+        drain_min: from the restore until nothing waits and capacity covers arrivals; ``None`` is "never at
+            these rates", decided from the mean rates and not by a horizon.
+        empty_at_min: the same counted from the trigger; ``None`` for never.
+        fresh_age_back_min: from the restore until first-attempt age is back at baseline (0); ``None`` for never.
+            Under ``"fifo"`` equal to ``drain_min``.
+        stale_min: from the first moment when work waited until first-attempt age is back; 0 if nothing ever
+            waited, ``None`` for never.
+        initial: items waiting at the trigger.
+        arrived: items that arrived from the trigger to ``end_min``.
+        served: items served.
+        waiting_at_end: items still waiting at ``end_min``; 0 unless never.
+        expired: items removed by the age limit, in the outage and in the drain.
+        expired_in_outage, expired_in_drain: the two parts of it, split at the restore.
+        lost_to_retention: items removed by retention: an expiry that nobody chose.
+        discarded_past_deadline: items discarded when their turn came.
+        superseded: items dropped at the restore.
+        sidelined_peak: most items in the second queue.
+        max_age_min: age of the oldest item seen waiting from the trigger on.
+        service_rate_per_min: what consumers reach in the end: the lowest of their rate, the cap and the ceiling.
+        spare_capacity_per_min: that rate less the mean arrivals of the profile's tail, or 0.
+        end_min: end of the curves: ``empty_at_min``, or for a backlog that never empties two periods of its
+            settled course.
+        times_min: rising times of the curves, shape (points,); a time given twice is a jump.
+        backlog: everything that waits, sidelined work included, shape (points,).
+        sidelined: the part in the second queue, shape (points,).
+        first_attempt_age_min: age of the item next in turn for its first attempt, 0 if none waits, shape (points,).
+    """
+
+    backlog_at_restore: float
+    peak_backlog: float | None
+    peak_at_min: float | None
+    drain_min: float | None
+    empty_at_min: float | None
+    fresh_age_back_min: float | None
+    stale_min: float | None
+    initial: float
+    arrived: float
+    served: float
+    waiting_at_end: float
+    expired_in_outage: float
+    expired_in_drain: float
+    lost_to_retention: float
+    discarded_past_deadline: float
+    superseded: float
+    sidelined_peak: float
+    max_age_min: float
+    service_rate_per_min: float
+    spare_capacity_per_min: float
+    end_min: float
+    times_min: FloatArray
+    backlog: FloatArray
+    sidelined: FloatArray
+    first_attempt_age_min: FloatArray
+
+    @property
+    def expired(self) -> float:
+        """Items removed by the age limit, before and after the restore."""
+        return self.expired_in_outage + self.expired_in_drain
+
+    @property
+    def never(self) -> bool:
+        """The backlog never empties at these rates."""
+        return self.drain_min is None
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Consumers of a stream: each shard is worked alone, so the slowest shard decides.
+
+    Attributes:
+        shards: shards (partitions) of the stream.
+        parallelisation: batches of one shard worked on at once.
+        batch_size: items in a batch.
+        batch_time_s: seconds that a batch takes.
+        hottest_share: share of all arrivals that the busiest shard gets, from ``1 / shards`` to 1; ``None`` for
+            an even spread.
+
+    Raises:
+        ModelError: a value out of its range.
+
+    Source: model.md section 1, catch-up of a stream.
+    """
+
+    shards: int
+    parallelisation: int
+    batch_size: float
+    batch_time_s: float
+    hottest_share: float | None = None
+
+    def __post_init__(self) -> None:
+        shards = whole("shards", self.shards)
+        whole("parallelisation", self.parallelisation)
+        number("batch_size", self.batch_size, above=0.0)
+        number("batch_time_s", self.batch_time_s, above=0.0)
+        if self.hottest_share is not None:
+            share = number("hottest_share", self.hottest_share, most=1.0)
+            # Shares are typed in decimals: 0.3333 for one of three shards is an even spread, not an error.
+            if share < (1.0 - 1e-3) / shards:
+                raise ModelError(
+                    f"hottest_share is {share:g}, less than an even spread over {shards} shards ({1 / shards:g})"
+                )
+
+    @property
+    def shard_service_rate_per_min(self) -> float:
+        """Items a minute that one shard's consumers sustain."""
+        return 60.0 * self.parallelisation * self.batch_size / self.batch_time_s
+
+    @property
+    def service_rate_per_min(self) -> float:
+        """Items a minute that all shards sustain together."""
+        return self.shards * self.shard_service_rate_per_min
+
+
+def slowest_shard(arrivals: RateProfile, stream: Stream) -> tuple[RateProfile, float]:
+    """Arrivals and service rate, both per minute, of the shard that drains last.
+
+    Every shard has the same consumers, so the busiest shard is the slowest. A :class:`QueueLoad` with these two gives
+    the drain of the whole stream.
+    """
+    share = 1.0 / stream.shards if stream.hottest_share is None else max(stream.hottest_share, 1.0 / stream.shards)
+    return arrivals.scaled(share), stream.shard_service_rate_per_min

@@ -1,0 +1,115 @@
+"""A cap on the drain rate between each backlog and its dependency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterload import limits
+from afterload.estimates import CapEstimate, Estimates, QueueEstimate, estimate_queue
+from afterload.plan.change import COUPLED, DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, quoted
+from afterload.scenario import Queue
+from afterload.scenario.schema import DrainCap
+from afterload.units import format_duration, format_rate
+
+__all__ = ["CHANGE"]
+
+ID = "drain-cap"
+
+
+def _items(estimates: Estimates) -> Iterator[PlanItem]:
+    for item in estimates.queues.values():
+        yield _item(estimates, item)
+
+
+def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
+    loaded, queue, cap = estimates.loaded, item.queue, item.cap
+    target = f"queues.{item.name}"
+    owner = queue.owner or loaded.scenario.owner or "no owner yet"
+    today = f"a cap of {queue.drain_cap.concurrency:,} at once" if queue.drain_cap else "no drain cap"
+    where = loaded.where("queues", item.name, "drain_cap" if queue.drain_cap else "service_rate")
+    if cap is None or cap.safe_concurrency is None:
+        missing = f"queues.{item.name}.item_time" if cap else f"queues.{item.name}.dependency and its tested rate"
+        ask = f"It has {today} ({where}). The safe cap needs {missing}."
+        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, bounds=COUPLED, owner=owner)
+    room = (
+        f"{cap.dependency} was tested to {format_rate(cap.tested_rate_per_min)} and has "
+        f"{format_rate(cap.direct_rate_per_min)} of direct traffic ({loaded.where('dependencies', cap.dependency)})"
+    )
+    evidence = f"It has {today} and drains at {format_rate(cap.drain_rate_per_min)} ({where}); {room}."
+    safe = cap.safe_concurrency
+    least, most = (limits.whole(f"lambda.sqs.max_concurrency.{end}") for end in ("minimum", "maximum"))
+    if queue.service == "sqs-lambda":
+        safe = min(safe, most)
+    if safe < (least if queue.service == "sqs-lambda" else 1):
+        return PlanItem(
+            ID, target, NEEDS_EVIDENCE,
+            f"{evidence} Direct traffic leaves no room for a drain: test the dependency to a higher rate, or hold "
+            "direct traffic back while the backlog drains.",
+            bounds=COUPLED, owner=owner,
+        )  # fmt: skip
+    if queue.drain_cap is not None and queue.drain_cap.concurrency <= safe:
+        return PlanItem(ID, target, IN_PLACE, evidence, owner=owner)
+    changed = queue.model_copy(update={"drain_cap": DrainCap(concurrency=safe)})
+    planned = estimate_queue(loaded, item.name, changed)
+    words = f"Brings the drain to {format_duration(planned.drain_min)}." if planned.drain_min is not None else (
+        "With this cap the backlog never drains: the dependency needs a higher tested rate."
+    )  # fmt: skip
+    return PlanItem(
+        ID, target, DO, evidence,
+        bounds=_bounds(cap, safe, item, words),
+        price="" if item.drain_min == planned.drain_min else "The drain is held below what the consumers could do.",
+        today_min=item.drain_min, planned_min=planned.drain_min,
+        owner=owner, **_commands(queue, safe),
+    )  # fmt: skip
+
+
+def _bounds(cap: CapEstimate, safe: int, item: QueueEstimate, words: str) -> str:
+    rate = format_rate(min(cap.room_per_min, cap.safe_rate_per_min or 0.0))
+    text = (
+        f"A cap of {safe:,} at once bounds the drain at {rate}, so that {cap.dependency} stays within its tested rate."
+    )
+    if cap.overloads:
+        text += (
+            f" Today the drain alone is {format_rate(cap.drain_rate_per_min)} where {format_rate(cap.room_per_min)} fit: "
+            f"what the overload costs needs the coupled model."
+        )
+    if cap.ramp_passes_room_after_s is not None and item.queue.drain_cap is None:
+        text += (
+            f" An uncapped ramp passes the room {format_duration(cap.ramp_passes_room_after_s / 60)} after the start."
+        )
+    return f"{text} {words}" if item.drain_min is None or "never" in words else text
+
+
+def _commands(queue: Queue, safe: int) -> dict[str, tuple[str, ...]]:
+    if queue.service == "sqs-lambda":
+        mapping = quoted(queue.resources.event_source_mapping, "MAPPING_UUID")
+        command = f"aws lambda update-event-source-mapping --uuid {mapping} --scaling-config"
+        earlier = f"MaximumConcurrency={queue.drain_cap.concurrency}" if queue.drain_cap else "'{}'"
+        return {"apply": (f"{command} MaximumConcurrency={safe}",), "undo": (f"{command} {earlier}",)}
+    if queue.service == "lambda-async":
+        function = quoted(queue.resources.function, "FUNCTION_NAME")
+        command = f"aws lambda put-function-concurrency --function-name {function} --reserved-concurrent-executions"
+        undo = f"aws lambda delete-function-concurrency --function-name {function}"
+        return {
+            "apply": ("# this also limits synchronous calls of the function", f"{command} {safe}"),
+            "undo": (f"{command} {queue.drain_cap.concurrency}" if queue.drain_cap else undo,),
+        }
+    earlier = f"set {queue.drain_cap.concurrency} again" if queue.drain_cap else "remove the limit"
+    return {
+        "apply": (f"# limit the consumer's worker pool to {safe} items at once",),
+        "undo": (f"# {earlier} in the consumer's worker pool",),
+    }
+
+
+CHANGE = Change(
+    id=ID,
+    order=3,
+    title="A drain cap between each backlog and its dependency",
+    why="A drain at full speed can push the dependency down again just after it came back.",
+    exercise=(
+        "In a test account drain a full backlog under the cap and watch errors and latency of the dependency stay flat; "
+        "then lift the cap in steps, hold each, and time the whole."
+    ),
+    reference="recovery planning guide, order of admission; service documentation of maximum concurrency",
+    items=_items,
+)

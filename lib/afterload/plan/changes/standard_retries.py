@@ -1,0 +1,131 @@
+"""Standard retry mode on every client, and one retrying layer in a stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterload import limits
+from afterload.estimates import Estimates, StackEstimate
+from afterload.model.retries import stack
+from afterload.plan.change import COUPLED, DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem
+from afterload.scenario import CallStack, Client
+from afterload.units import format_number, format_share
+
+__all__ = ["CHANGE"]
+
+ID = "standard-retries"
+AWS_SDKS = frozenset({"boto3", "botocore", "aws-cli-v2", "java-v2", "js-v3", "go-v2", "dotnet", "cpp"})
+
+
+def _items(estimates: Estimates) -> Iterator[PlanItem]:
+    loaded = estimates.loaded
+    for name, client in loaded.scenario.clients.items():
+        yield _client(estimates, name, client)
+    for item in estimates.stacks.values():
+        yield _stack(estimates, item)
+
+
+def _client(estimates: Estimates, name: str, client: Client) -> PlanItem:
+    preset = limits.client_preset(client.sdk, client.version, client.mode, client.service)
+    attempts = client.max_attempts or preset.attempts
+    what = f"{client.sdk}{f' {client.version}' if client.version else ''}"
+    where = estimates.loaded.where("clients", name, "sdk")
+    tries = "retries without a count" if attempts is None else f"up to {attempts} attempts a call"
+    quota = f"a quota of {preset.quota} tokens" if preset.quota else "no retry quota"
+    evidence = f"{client.number:,} clients of {what} in {preset.mode} mode: {tries}, {quota} ({where})."
+    target, owner = f"clients.{name}", _owner(estimates, client)
+    if not preset.mode_known:
+        return PlanItem(
+            ID, target, NEEDS_EVIDENCE,
+            f"{evidence} The default mode depends on the version: give clients.{name}.version.",
+            bounds=COUPLED, owner=owner,
+            apply=(f'python -c "import {client.sdk}; print({client.sdk}.__version__)"', "aws configure get retry_mode"),
+        )  # fmt: skip
+    standard = _standard(client)
+    if standard is None:
+        return PlanItem(
+            ID, target, NEEDS_EVIDENCE,
+            f"{evidence} This SDK has no standard mode: bound its attempts and give it a retry budget in the code.",
+            bounds=COUPLED, owner=owner,
+        )  # fmt: skip
+    usual = standard.attempts or 3
+    if preset.mode in ("standard", "adaptive") and (attempts is None or attempts <= usual):
+        return PlanItem(ID, target, IN_PLACE, evidence, owner=owner)
+    before = "an unbounded number" if attempts is None else str(attempts)
+    # An SDK's own legacy mode may already have the quota: then the change is the number of attempts.
+    added = "" if preset.quota == standard.quota else f" and gives each client a quota of {standard.quota} tokens"
+    return PlanItem(
+        ID, target, DO, evidence,
+        bounds=f"Bounds attempts a failing call from {before} to {usual}{added}. {COUPLED}",
+        price="Calls that a later attempt would have saved fail sooner.",
+        owner=owner,
+        apply=("export AWS_RETRY_MODE=standard", f"export AWS_MAX_ATTEMPTS={usual}  # attempts, the first one included"),
+        undo=(_set("AWS_RETRY_MODE", None if client.mode == "default" else client.mode),
+              _set("AWS_MAX_ATTEMPTS", client.max_attempts)),
+    )  # fmt: skip
+
+
+def _set(variable: str, value: str | int | None) -> str:
+    return f"unset {variable}" if value is None else f"export {variable}={value}"
+
+
+def _standard(client: Client) -> limits.RetryPreset | None:
+    if client.sdk not in AWS_SDKS:
+        return None
+    return limits.client_preset(client.sdk, client.version, "standard", client.service)
+
+
+def _stack(estimates: Estimates, item: StackEstimate) -> PlanItem:
+    layers, probability = item.stack.layers, item.stack.failure_probability
+    retrying = [layer for layer in layers if layer.tries > 1]
+    where = estimates.loaded.where("call_stacks", item.name, "layers")
+    tries = " x ".join(str(layer.tries) for layer in layers)
+    evidence = (
+        f"{len(retrying)} of {len(layers)} layers retry ({tries}): one call at the top makes "
+        f"{format_number(item.result.multiplier)} at the bottom when {format_share(probability)} of attempts fail ({where})."
+    )
+    target, owner = f"call_stacks.{item.name}", _owner(estimates, item.stack)
+    if len(retrying) <= 1:
+        return PlanItem(ID, target, IN_PLACE, evidence, owner=owner)
+    kept = retrying[-1]
+    planned = stack([layer.tries if layer is kept else 1 for layer in layers], probability)
+    names = ", ".join(layer.name for layer in retrying if layer is not kept)
+    return PlanItem(
+        ID, target, DO, evidence,
+        bounds=(
+            f"Bounds the multiplier from {format_number(item.result.multiplier)} to {format_number(planned.multiplier)} "
+            f"by leaving retries to {kept.name}. {COUPLED}"
+        ),
+        price=_success(item.result.success_probability, planned.success_probability),
+        owner=owner,
+        apply=(f"# set 1 try in: {names}", f"# keep {kept.tries} tries in: {kept.name}"),
+        undo=tuple(f"# set {layer.tries} tries again in: {layer.name}" for layer in retrying if layer is not kept),
+    )  # fmt: skip
+
+
+def _success(before: float, after: float) -> str:
+    """What fewer tries cost: calls that a later try would have saved."""
+    if abs(before - after) < 5e-4:
+        return f"The share of calls that succeed at the top stays at {format_share(after)} at this failure probability."
+    return (
+        f"The share of calls that succeed at the top falls from {format_share(before)} to {format_share(after)} at this "
+        "failure probability."
+    )
+
+
+def _owner(estimates: Estimates, part: Client | CallStack) -> str:
+    return part.owner or estimates.loaded.scenario.owner or "no owner yet"
+
+
+CHANGE = Change(
+    id=ID,
+    order=1,
+    title="Standard retry mode on every client, retries at one layer only",
+    why="Retries of retries multiply the load on a dependency that is just coming back.",
+    exercise=(
+        "Fail the dependency in a test account and count attempts for each logical request at every layer; check that "
+        "each client reports the mode assumed here and that its quota runs empty."
+    ),
+    reference="recovery planning guide, retries; SDK reference guide, retry behaviour",
+    items=_items,
+)

@@ -1,0 +1,133 @@
+"""The plan as CSV, Markdown and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import Any
+
+from afterload import __version__
+from afterload.estimates import Estimates
+from afterload.plan.build import Plan
+from afterload.plan.change import PlanItem, worth
+from afterload.units import format_minutes
+
+__all__ = ["plan_csv", "plan_json", "plan_markdown", "plan_records"]
+
+# A spreadsheet reads a cell that begins with one of these as a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#~])")
+
+
+def plan_records(plan: Plan) -> list[dict[str, Any]]:
+    """One record a line of the plan, in order, with numbers as numbers and None where they are not known."""
+    return [_record(place, plan, item) for place, item in enumerate(plan.items, 1)]
+
+
+def _record(place: int, plan: Plan, item: PlanItem) -> dict[str, Any]:
+    change = plan.change(item)
+    return {
+        "id": item.id,
+        "place": place,
+        "change": change.title,
+        "target": item.target,
+        "status": item.status,
+        "owner": item.owner,
+        "evidence": item.evidence,
+        "worth": worth(item),
+        "drain_today_min": _rounded(item.today_min),
+        "drain_planned_min": _rounded(item.planned_min),
+        "bought_min": _rounded(item.bought_min),
+        "cost_min": _rounded(item.cost_min),
+        "apply": list(item.apply),
+        "undo": list(item.undo),
+        "why": change.why,
+        "exercise": change.exercise,
+        "reference": change.reference,
+    }
+
+
+def _rounded(minutes: float | None) -> float | None:
+    return None if minutes is None else round(minutes, 6)
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list):
+        value = "\n".join(value)
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return "" if value is None else value
+
+
+def plan_csv(plan: Plan) -> str:
+    """The plan as CSV. Text that a spreadsheet would read as a formula gets an apostrophe before it."""
+    out = io.StringIO()
+    records = plan_records(plan)
+    writer = csv.DictWriter(out, list(records[0]), lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows({key: _cell(value) for key, value in record.items()} for record in records)
+    return out.getvalue()
+
+
+def plan_json(plan: Plan, estimates: Estimates) -> str:
+    """The plan as JSON, with team, incident, input digest and version."""
+    loaded = estimates.loaded
+    scenario = loaded.scenario
+    document = {
+        "team": scenario.team,
+        "hypothetical": scenario.hypothetical,
+        "incident": scenario.incident.name,
+        "trigger": scenario.incident.trigger.isoformat(),
+        "restored_at": scenario.incident.restored_at.isoformat(),
+        "recovery_objective_min": scenario.recovery_objective_min,
+        "input_sha256": loaded.digest,
+        "afterload": __version__,
+        "changes": plan_records(plan),
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", text)
+
+
+def _fence(lines: tuple[str, ...]) -> list[str]:
+    ticks = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0))
+    return [f"{ticks}sh", *lines, ticks]
+
+
+def plan_markdown(plan: Plan, estimates: Estimates) -> str:
+    """The plan as Markdown: a table of all lines, then each with its evidence, commands and exercise."""
+    loaded = estimates.loaded
+    scenario = loaded.scenario
+    made_up = " The numbers are hypothetical." if scenario.hypothetical else ""
+    lines = [
+        f"# Change plan: {_plain(scenario.team)}",
+        "",
+        f"{_plain(scenario.incident.name)}. Objective: {format_minutes(scenario.recovery_objective_min)}.{made_up}",
+        "",
+        "| # | Change | Where | Status | Minutes bought | Owner |",
+        "| ---: | --- | --- | --- | ---: | --- |",
+    ]
+    for place, item in enumerate(plan.items, 1):
+        bought = "" if item.bought_min is None else format_minutes(item.bought_min)
+        cells = (str(place), plan.change(item).title, item.target, item.status, bought, item.owner)
+        lines.append(f"| {' | '.join(_plain(cell) for cell in cells)} |")
+    for place, item in enumerate(plan.items, 1):
+        change = plan.change(item)
+        lines += ["", f"## {place}. {_plain(change.title)}{f': {_plain(item.target)}' if item.target else ''}", ""]
+        lines += [
+            f"Status: {item.status}.{f' Owner: {_plain(item.owner)}.' if item.owner else ''} {_plain(change.why)}",
+            "",
+        ]
+        lines += [f"Evidence: {_plain(item.evidence)}"]
+        if worth(item):
+            lines += ["", f"Worth: {_plain(worth(item))}"]
+        for word, commands in (("Apply", item.apply), ("Undo", item.undo)):
+            if commands:
+                lines += ["", f"{word}:", "", *_fence(commands)]
+        lines += ["", f"Exercise: {_plain(change.exercise)}", "", f"Reference: {_plain(change.reference)}"]
+    lines += ["", f"Input SHA-256 {loaded.digest}, Afterload {__version__}."]
+    return "\n".join(lines) + "\n"

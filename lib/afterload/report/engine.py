@@ -1,0 +1,104 @@
+"""The papermill engine of chapters: one failing chapter does not stop the others.
+
+papermill loads this module while its own is still loading, and this one may be loaded first. So the
+engine is not a subclass of papermill's: it offers the same calls and imports the rest when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+__all__ = ["ENGINE_NAME", "ChapterEngine", "Failure", "failures_of"]
+
+ENGINE_NAME = "afterload"
+KERNEL_NAME = "python3"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One cell that failed; ``cell_index`` counts the cells of the executed notebook from 0."""
+
+    chapter: str
+    cell_index: int
+    ename: str
+    evalue: str
+    traceback: tuple[str, ...] = ()
+
+
+class ChapterEngine:
+    """Run bound chapters with one kernel; papermill knows it as the engine ``afterload``.
+
+    After a failing cell the rest of its chapter is skipped and the next chapter goes on. A cell says its
+    chapter in ``metadata.afterload.chapter``; a notebook without chapters stops as under papermill's own
+    engine. The failures are listed in the notebook's ``metadata.afterload.failures``: see
+    :func:`failures_of`.
+
+    The kernel is always the running Python. A failure is any error output, any error reply, an exit
+    whatever its code, a cell over its time limit, and the end of the kernel.
+    """
+
+    @classmethod
+    def execute_notebook(
+        cls,
+        nb: NotebookNode,
+        kernel_name: str,
+        output_path: str | None = None,
+        progress_bar: bool | dict[str, Any] = True,
+        log_output: bool = False,
+        autosave_cell_every: int = 0,
+        start_timeout: int = 60,
+        execution_timeout: float | None = None,
+        **options: Any,
+    ) -> NotebookNode:
+        """Execute the notebook in place and return it; papermill calls this.
+
+        ``execution_timeout`` is the limit for each cell in seconds, ``start_timeout`` that for the start
+        of the kernel. ``kernel_name`` and ``autosave_cell_every`` are accepted and not used.
+        """
+        from afterload.report.client import run_chapters
+
+        return run_chapters(
+            nb,
+            output_path=output_path,
+            progress_bar=progress_bar,
+            log_output=log_output,
+            start_timeout_s=start_timeout,
+            cell_limit_s=execution_timeout or options.get("timeout") or None,
+            stdout_file=options.get("stdout_file"),
+            stderr_file=options.get("stderr_file"),
+        )
+
+    @classmethod
+    def nb_kernel_name(cls, nb: NotebookNode, name: str | None = None) -> str:
+        """Name by which papermill picks the language of parameters."""
+        return KERNEL_NAME
+
+    @classmethod
+    def nb_language(cls, nb: NotebookNode, language: str | None = None) -> str:
+        """Language of the chapters."""
+        return "python"
+
+
+def failures_of(nb: NotebookNode) -> tuple[Failure, ...]:
+    """What failed in a notebook that :class:`ChapterEngine` has run, in the order of the cells."""
+    listed: Sequence[dict[str, Any]] = nb.metadata.get("afterload", {}).get("failures", [])
+    return tuple(
+        Failure(
+            chapter=entry["chapter"],
+            cell_index=entry["cell_index"],
+            ename=entry["ename"],
+            evalue=entry["evalue"],
+            traceback=_traceback(nb.cells[entry["cell_index"]]),
+        )
+        for entry in listed
+    )
+
+
+def _traceback(cell: NotebookNode) -> tuple[str, ...]:
+    errors = [output for output in cell.get("outputs", []) if output.output_type == "error"]
+    return tuple(errors[-1].traceback) if errors else ()

@@ -1,0 +1,106 @@
+// Draws the charts of a packet and writes its table of contents. Everything it needs is in the page.
+(function () {
+  "use strict";
+  var root = document.documentElement;
+  // Sizes that read well on a projector; what a chart says itself comes before these.
+  var TEXT = { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600 };
+  var LOOK = {
+    font: "system-ui, sans-serif",
+    axis: Object.assign({ labelColor: "#3c434b", titleColor: "#1b1f24", gridColor: "#e6e9ed" }, TEXT),
+    legend: TEXT,
+    header: TEXT,
+    title: { fontSize: 14, fontWeight: 650, anchor: "start" },
+    view: { stroke: "#d5dae0" },
+  };
+
+  function say(figure, error) {
+    var box = document.createElement("p");
+    box.className = "af-error af-chart-error";
+    box.textContent = "This chart could not be drawn: " + (error && error.message ? error.message : error);
+    figure.querySelector(".af-canvas").replaceChildren(box);
+    figure.setAttribute("role", "group");
+  }
+
+  function draw(figure) {
+    return Promise.resolve()
+      .then(function () {
+        var spec = JSON.parse(figure.querySelector("script").textContent);
+        // Options inside the data must not switch menus or outside renderers on again.
+        delete spec.usermeta;
+        var canvas = figure.querySelector(".af-canvas");
+        canvas.replaceChildren();
+        return vegaEmbed(canvas, spec, {
+          mode: "vega-lite",
+          ast: true,
+          renderer: "svg",
+          actions: false,
+          config: LOOK,
+        });
+      })
+      .then(
+        function () {
+          return true;
+        },
+        function (error) {
+          say(figure, error);
+          return false;
+        }
+      );
+  }
+
+  function writeContents() {
+    var nav = document.querySelector(".af-contents");
+    var headings = document.querySelectorAll("main .af-prose h1, main .af-prose h2");
+    if (!nav || headings.length < 2) return;
+    var used = Object.create(null);
+    var list = document.createElement("ol");
+    var inner = null;
+    headings.forEach(function (heading) {
+      var anchor = heading.querySelector("a.anchor-link");
+      if (anchor) anchor.remove();
+      // Two chapters may hold the same heading: each needs an id of its own.
+      var base = heading.id || heading.textContent.trim().replace(/\s+/g, "-");
+      var id = base;
+      for (var n = 2; used[id]; n += 1) id = base + "-" + n;
+      used[id] = true;
+      heading.id = id;
+      var link = document.createElement("a");
+      link.href = "#" + encodeURIComponent(id);
+      link.textContent = heading.textContent;
+      var item = document.createElement("li");
+      item.appendChild(link);
+      if (heading.tagName === "H1" || !list.lastElementChild) {
+        list.appendChild(item);
+        inner = null;
+      } else {
+        if (!inner) {
+          inner = document.createElement("ol");
+          list.lastElementChild.appendChild(inner);
+        }
+        inner.appendChild(item);
+      }
+    });
+    var label = document.createElement("p");
+    label.className = "af-contents-label";
+    label.textContent = nav.getAttribute("aria-label");
+    nav.replaceChildren(label, list);
+    nav.hidden = false;
+  }
+
+  // A table wider than the page scrolls in its own frame; the keyboard must reach it.
+  function reachFrames() {
+    document.querySelectorAll(".af-html").forEach(function (frame) {
+      if (frame.scrollWidth > frame.clientWidth) frame.tabIndex = 0;
+      else frame.removeAttribute("tabindex");
+    });
+  }
+
+  writeContents();
+  reachFrames();
+  window.addEventListener("resize", reachFrames);
+  Promise.all(Array.from(document.querySelectorAll(".af-chart"), draw)).then(function (drawn) {
+    var done = drawn.filter(Boolean).length;
+    root.dataset.chartsFailed = String(drawn.length - done);
+    root.dataset.chartsDrawn = String(done);
+  });
+})();
