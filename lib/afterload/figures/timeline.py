@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from afterload.figures.charts import AFTER, BEFORE, COLOURS, Clock, alt, finish, rules
+from afterload.figures.charts import AFTER, BEFORE, Clock, alt, finish, rules
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.findings import SplitWindow
@@ -168,10 +168,14 @@ def events_figure(loaded: LoadedScenario) -> Figure | Prose:
                 axis=alt.Axis(labelLimit=220, grid=True),
             ),
             color=alt.Color(
-                "kind", type="nominal", title=None, sort=kinds, scale=alt.Scale(range=list(COLOURS)),
-                legend=alt.Legend(columns=4),
+                "kind",
+                type="nominal",
+                title=None,
+                sort=kinds,
+                scale=alt.Scale(scheme="tableau20"),
+                legend=alt.Legend(columns=5, symbolType="circle"),
             ),
-            shape=alt.Shape("kind", type="nominal", sort=kinds, title=None),
+            shape=alt.Shape("kind", type="nominal", sort=kinds, title=None, legend=None),
             tooltip=[alt.Tooltip(name, type="nominal") for name in ("time", "subsystem", "kind", "event")],
         )
     )  # fmt: skip
