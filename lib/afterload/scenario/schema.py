@@ -57,7 +57,7 @@ REMOVAL_PROCESSES = ("ReplaceUnhealthy", "AZRebalance", "Terminate", "AlarmNotif
 class ArrivalRate(Section):
     """New work a minute: one constant, 24 hourly rates of a day, or a CSV series."""
 
-    constant_per_min: Annotated[float | None, Field(description="Items a minute at all times.")] = None
+    constant_per_min: Annotated[MaybeRate, Field(description="One rate at all times.")] = None
     hour_of_day_per_min: Annotated[
         Rates, Field(description="24 rates, for the hours 0 to 23 of a day in the team's time zone.")
     ] = None

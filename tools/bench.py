@@ -1,0 +1,106 @@
+"""Time Afterload beside the plain way of doing the same, in one run, and print the ratios.
+
+    python tools/bench.py [--rounds N]
+
+The packet: `afterload report` against the `papermill` command and then the `jupyter nbconvert` command on the same bound
+notebook. The model: the exact fluid queue against the same queue stepped second by second with numpy. Runs alternate, so
+that a change in the machine's speed touches both sides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from afterload.model.backlog import QueueLoad, RateProfile, recover
+from afterload.report.bind import bind
+from afterload.report.nodes import notebook_text
+from afterload.report.packet import chapter_paths
+
+BIN = Path(sys.executable).parent
+
+
+def run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def compare(name: str, ours: Callable[[], object], plain: Callable[[], object], rounds: int) -> None:
+    """Alternate the two sides and print medians and the median ratio of the pairs."""
+    ours(), plain()
+    pairs = [(seconds(ours), seconds(plain)) for _ in range(rounds)]
+    ratio = statistics.median(b / a for a, b in pairs)
+    mine, other = (statistics.median(side) for side in zip(*pairs, strict=True))
+    print(f"{name:<44} {mine:>10.4f} s {other:>10.4f} s {ratio:>8.1f} x")
+
+
+def packets(folder: Path, rounds: int) -> None:
+    bound = folder / "bound.ipynb"
+    bound.write_text(notebook_text(bind(chapter_paths(), "bench")), encoding="utf-8")
+    executed = str(folder / "executed.ipynb")
+
+    def ours() -> None:
+        run(str(BIN / "afterload"), "report", "--example", "--quiet", "-o", str(folder / "out"))
+
+    def plain() -> None:
+        run(str(BIN / "papermill"), "--no-progress-bar", str(bound), executed)
+        run(str(BIN / "jupyter"), "nbconvert", "--to", "html", executed)
+
+    compare("one packet, cold, against papermill + nbconvert", ours, plain, rounds)
+
+
+def stepped(arrival: float, service: float, outage: float) -> float:
+    """Minutes to drain, stepped second by second."""
+    step = 1 / 60
+    backlog = arrival * outage
+    horizon = int(2 * backlog / (service - arrival) / step)
+    served = np.cumsum(np.full(horizon, service * step))
+    arrived = np.cumsum(np.full(horizon, arrival * step))
+    return float(np.argmax(served >= backlog + arrived) + 1) * step
+
+
+def models(rounds: int) -> None:
+    load = QueueLoad(arrivals=RateProfile.constant(1_200), service_rate_per_min=1_800, outage_min=172)
+    assert abs(stepped(1_200, 1_800, 172) - (recover(load).drain_min or 0)) < 0.1
+    compare(
+        "backlog of 172 min, exact against 1 s steps",
+        lambda: recover(load),
+        lambda: stepped(1200, 1800, 172),
+        5 * rounds,
+    )
+    hourly = tuple(600.0 + 50 * hour for hour in range(24))
+    daily = RateProfile(tuple(60.0 * hour for hour in range(25)), hourly, cycle_min=1_440)
+    week = QueueLoad(arrivals=daily, service_rate_per_min=1_300, outage_min=172)
+    print(f"{'backlog drained over days of a daily profile':<44} {seconds(lambda: recover(week)):>10.4f} s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time Afterload beside the plain way.")
+    parser.add_argument("--rounds", type=int, default=3)
+    rounds = parser.parse_args().rounds
+    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}; {rounds} rounds, medians")
+    print(f"{'':<44} {'afterload':>12} {'plain':>12} {'ratio':>10}")
+    models(rounds)
+    with tempfile.TemporaryDirectory(prefix="afterload-bench-") as folder:
+        packets(Path(folder), rounds)
+
+
+if __name__ == "__main__":
+    main()

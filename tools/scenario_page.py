@@ -1,0 +1,115 @@
+"""Write docs/scenario.md from the schema, so that the page cannot differ from what is accepted.
+
+python tools/scenario_page.py [--check]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pydantic.fields import FieldInfo
+
+from afterload.scenario import schema
+from afterload.scenario.fields import Section, section_in
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "scenario.md"
+PARTS: tuple[tuple[str, type[Section]], ...] = (
+    ("The file", schema.Scenario),
+    ("`incident`", schema.Incident),
+    ("`dependencies.NAME`", schema.Dependency),
+    ("`queues.NAME`", schema.Queue),
+    ("`queues.NAME.arrival_rate`, when it is not one rate", schema.ArrivalRate),
+    ("`queues.NAME.drain_cap`", schema.DrainCap),
+    ("`queues.NAME.ramp`", schema.RampUp),
+    ("`queues.NAME.stream`", schema.StreamShards),
+    ("`queues.NAME.resources` and `fleets.NAME.resources`", schema.Resources),
+    ("`call_stacks.NAME`", schema.CallStack),
+    ("`call_stacks.NAME.layers`, a list", schema.Layer),
+    ("`clients.NAME`", schema.Client),
+    ("`fleets.NAME`", schema.Fleet),
+    ("`fleets.NAME.launch`", schema.LaunchLimits),
+    ("`fleets.NAME.removal_automation`, a list of names or of these", schema.Automation),
+)
+HEAD = """\
+# The scenario file
+
+One YAML file a team. `afterload new NAME` writes a commented one; `afterload check FILE` says what is wrong with it, all at once,
+with line, field, the value seen and what is accepted; `afterload schema > scenario.schema.json` gives editors completion.
+This page is made from the schema by `tools/scenario_page.py`.
+
+## How values are written
+
+- **Rates and durations** are text with a unit under the plain name: `arrival_rate: 1,200/min`, `20/s`, `72,000 per hour`;
+  `age_limit: 15 min`, `2 h 52 min`, `90 s`, `4 days`, `PT2H52M`. Or they are bare numbers with the unit at the end of the name:
+  `arrival_rate_per_min: 1200` (also `_per_s`, `_per_h`, `_per_day`), `age_limit_s: 900` (also `_ms`, `_min`, `_h`, `_days`).
+  A bare number without a unit is refused. In the tables below, such fields are marked *rate* and *duration*.
+- **Counts** are whole numbers, with or without thousands commas. **Shares** are between 0 and 1, or text such as `25 %`.
+- **Times** carry an offset: `2025-10-19T23:48-07:00`, `2025-10-20T06:48Z`. A time without one is refused, and the
+  message says what it would be in the team's zone, with both readings where the hour occurs twice.
+- **Optional** fields can be left out or set to `none`.
+- **Paths** are relative to the scenario file; `builtin:` names a file that Afterload ships.
+
+## Attached CSV files
+
+| file | columns |
+| --- | --- |
+| `incident.timeline` | `at`, `event`, and perhaps `end`, `subsystem`, `kind` |
+| `incident.impacts` | `service`, `start`, `end`, and perhaps `start_is_lower_bound`, `note` |
+| `arrival_rate.series` | `at` and one of `rate_per_min`, `rate_per_s`, `rate_per_h`, `count` |
+
+A value of a series holds from its time to the next; a `count` belongs to the period that begins at its time. A series that
+does not cover the incident is laid over it by whole days (whole weeks, if it has them), and the packet says so.
+"""
+
+
+def kind(section: type[Section], name: str, field: FieldInfo) -> str:
+    quantity = section.quantities().get(name)
+    if quantity is not None:
+        return f"{quantity.kind}{', a list' if quantity.many else ''}"
+    if section_in(field.annotation) is not None:
+        return "see below"
+    text = str(field.annotation)
+    if "Literal" in text:
+        return "one of " + ", ".join(part.strip(" '") for part in text.split("[", 1)[1].split("]")[0].split(","))
+    return {"int": "count", "bool": "true or false", "float": "number"}.get(
+        text.removeprefix("<class '").removesuffix("'>").split(" |")[0], "text"
+    )
+
+
+def default(section: type[Section], name: str, field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.default
+    if value is None or value in ({}, ()) or isinstance(value, Section):
+        return ""
+    quantity = section.quantities().get(name)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if quantity is not None:
+        return f"{value:g} {'a minute' if quantity.kind == 'rate' else quantity.suffix}"
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def page() -> str:
+    lines = [HEAD]
+    for title, section in PARTS:
+        lines += [f"## {title}", "", (section.__doc__ or "").split("\n")[0], ""]
+        lines += ["| field | what | kind | default |", "| --- | --- | --- | --- |"]
+        for name, field in section.model_fields.items():
+            words = (field.description or "").replace("|", "\\|")
+            cells = (f"`{section.base(name)}`", words, kind(section, name, field), default(section, name, field))
+            lines.append(f"| {' | '.join(cells)} |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main() -> None:
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(page(), encoding="utf-8")
+    elif PAGE.read_text(encoding="utf-8") != page():
+        sys.exit("docs/scenario.md differs from the schema: run python tools/scenario_page.py")
+
+
+if __name__ == "__main__":
+    main()
