@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from afterload import limits
 from afterload.arrivals import arrival_profile
 from afterload.errors import AfterloadWarning, ApproximationWarning, LowerBoundWarning, MissingEvidenceWarning
@@ -16,6 +18,7 @@ from afterload.model.backlog import (
     BacklogRecovery,
     QueueLoad,
     Ramp,
+    RateProfile,
     Stream,
     cap_rate_per_min,
     catch_up_rate_per_min,
@@ -27,7 +30,8 @@ from afterload.model.backlog import (
 from afterload.model.launches import BucketLimits, Launches, launch, removal_time_s
 from afterload.model.retries import RetryStack, stack
 from afterload.scenario import CallStack, Dependency, Fleet, LoadedScenario, Queue
-from afterload.units import format_duration
+from afterload.scenario.schema import StreamShards
+from afterload.units import format_duration, format_rate
 
 __all__ = [
     "CapEstimate",
@@ -96,6 +100,17 @@ class QueueEstimate:
     rejected: float
     cap: CapEstimate | None
     doubts: tuple[Doubt, ...]
+    shard_load: QueueLoad | None = None
+
+    @property
+    def shards(self) -> int:
+        """Shards that share the service rate evenly; 1 for a queue that is not a stream."""
+        return self.queue.stream.shards if self.queue.stream is not None else 1
+
+    @property
+    def service_rate_now_per_min(self) -> float:
+        """What the consumers sustain today, cap, ramp and batches of a stream included."""
+        return self.shards * self.decisive.service_rate_per_min
 
     @property
     def decisive(self) -> BacklogRecovery:
@@ -183,7 +198,7 @@ class Estimates:
     @cached_property
     def slowest_fleet(self) -> FleetEstimate | None:
         """The fleet whose missing instances take longest."""
-        return max(self.fleets.values(), key=lambda item: item.launches.in_service_s, default=None)
+        return max(self.fleets.values(), key=lambda item: (item.launches.in_service_s, item.missing), default=None)
 
 
 def estimate(loaded: LoadedScenario) -> Estimates:
@@ -209,8 +224,7 @@ def estimate_queue(loaded: LoadedScenario, name: str, queue: Queue | None = None
     rejected = 0.0
     if rejecting:
         whole, _ = arrival_profile(loaded, name, incident.trigger)
-        offered = float(whole.cumulative(incident.outage_min))
-        rejected = max(0.0, offered - queue.served_in_outage_per_min * incident.outage_min)
+        rejected = _refused(whole, queue.served_in_outage_per_min, incident.outage_min)
         doubts.append(
             Doubt(LowerBoundWarning, "refused callers may come back: their new attempts are not in the arrival rate")
         )
@@ -232,7 +246,13 @@ def estimate_queue(loaded: LoadedScenario, name: str, queue: Queue | None = None
         sideline_after_min=_sideline(queue, doubts),
     )
     recovery = recover(load)
-    slowest = _slowest(load, queue, doubts)
+    shard = _busiest_shard(load, queue, doubts)
+    slowest = None if shard is None else recover(shard)
+    objective = loaded.scenario.recovery_objective_min
+    catch_up = catch_up_rate_per_min(shard or load, objective)
+    if shard is not None and queue.stream is not None:
+        catch_up *= queue.stream.shards
+        _batch_doubt(queue.stream, catch_up, doubts)
     _retention_doubt(queue, slowest or recovery, retention, doubts)
     return QueueEstimate(
         name=name,
@@ -240,11 +260,19 @@ def estimate_queue(loaded: LoadedScenario, name: str, queue: Queue | None = None
         load=load,
         recovery=recovery,
         slowest=slowest,
-        catch_up_rate_per_min=catch_up_rate_per_min(load, loaded.scenario.recovery_objective_min),
+        catch_up_rate_per_min=catch_up,
         rejected=rejected,
         cap=estimate_cap(queue, loaded.scenario.dependencies),
         doubts=tuple(doubts),
+        shard_load=shard,
     )
+
+
+def _refused(arrivals: RateProfile, served_per_min: float, outage_min: float) -> float:
+    """Items refused in the outage: what arrives above what is served, moment by moment."""
+    edges = np.concatenate(([0.0], arrivals.breakpoints(0.0, outage_min), [outage_min]))
+    rates = arrivals.rate_at((edges[:-1] + edges[1:]) / 2)
+    return float(np.sum(np.maximum(0.0, rates - served_per_min) * np.diff(edges)))
 
 
 def _limits(queue: Queue, doubts: list[Doubt]) -> tuple[float | None, float | None]:
@@ -268,28 +296,42 @@ def _sideline(queue: Queue, doubts: list[Doubt]) -> float | None:
     return queue.sideline_after_min or 0.0
 
 
-def _slowest(load: QueueLoad, queue: Queue, doubts: list[Doubt]) -> BacklogRecovery | None:
+def _stream(shape: StreamShards) -> Stream:
+    return Stream(
+        shape.shards, shape.parallelisation, shape.batch_size, shape.batch_time_s, hottest_share=shape.hottest_share
+    )
+
+
+def _batch_doubt(shape: StreamShards, wanted_per_min: float, doubts: list[Doubt]) -> None:
+    bound = _stream(shape).service_rate_per_min
+    if wanted_per_min > bound * (1 + 1e-9):
+        words = (
+            f"batches allow {format_rate(bound)} over all shards, less than the {format_rate(wanted_per_min)} that the "
+            "objective needs: raise parallelisation or batch size, or spread the busiest shard"
+        )
+        doubts.append(Doubt(ApproximationWarning, words))
+
+
+def _busiest_shard(load: QueueLoad, queue: Queue, doubts: list[Doubt]) -> QueueLoad | None:
+    """The load of the shard that decides. Shards share service, cap and ramp evenly, whatever arrives at each."""
     if queue.stream is None:
         return None
     shape = queue.stream
-    stream = Stream(
-        shape.shards, shape.parallelisation, shape.batch_size, shape.batch_time_s, hottest_share=shape.hottest_share
-    )
+    stream = _stream(shape)
     arrivals, rate = slowest_shard(load.arrivals, stream)
     share = shape.hottest_share or 1 / shape.shards
     if shape.retries is None:
         words = "retries of a failing batch have no end: one record that always fails blocks its shard until it expires"
         doubts.append(Doubt(LowerBoundWarning, words))
-    return recover(
-        replace(
-            load,
-            arrivals=arrivals,
-            service_rate_per_min=min(rate, load.service_rate_per_min / shape.shards),
-            backlog_before=load.backlog_before * share,
-            served_in_outage_per_min=load.served_in_outage_per_min / shape.shards,
-            cap_concurrency=None,
-            ramp=None,
-        )
+    cap, ramp, part = load.cap_concurrency, load.ramp, 1 / shape.shards
+    return replace(
+        load,
+        arrivals=arrivals,
+        service_rate_per_min=min(rate, load.service_rate_per_min * part),
+        backlog_before=load.backlog_before * share,
+        served_in_outage_per_min=load.served_in_outage_per_min * part,
+        cap_concurrency=None if cap is None else cap * part,
+        ramp=None if ramp is None else Ramp(ramp.start * part, ramp.per_min * part, ramp.ceiling * part),
     )
 
 
@@ -314,6 +356,8 @@ def estimate_cap(queue: Queue, dependencies: Mapping[str, Dependency]) -> CapEst
     room = max(0.0, tested - direct)
     safe = safe_rate = passes = None
     drain_rate = queue.service_rate_per_min
+    if queue.stream is not None:
+        drain_rate = min(drain_rate, _stream(queue.stream).service_rate_per_min)
     if queue.item_time_s is not None:
         safe = highest_safe_cap(tested, direct, queue.item_time_s) if tested >= direct else 0
         safe_rate = cap_rate_per_min(safe, queue.item_time_s)
@@ -322,6 +366,8 @@ def estimate_cap(queue: Queue, dependencies: Mapping[str, Dependency]) -> CapEst
             passes = ramp_passes_after_s(ramp, queue.item_time_s, room)
         if queue.drain_cap is not None:
             drain_rate = min(drain_rate, cap_rate_per_min(queue.drain_cap.concurrency, queue.item_time_s))
+        if queue.ramp is not None:
+            drain_rate = min(drain_rate, cap_rate_per_min(queue.ramp.ceiling, queue.item_time_s))
     return CapEstimate(queue.dependency, tested, direct, room, safe, safe_rate, passes, drain_rate)
 
 
