@@ -1,6 +1,6 @@
 """Make the README's picture: the top of the example's packet, as Chromium shows it.
 
-    python tools/picture.py
+python tools/picture.py
 """
 
 from __future__ import annotations

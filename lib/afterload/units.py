@@ -55,17 +55,24 @@ _THINGS = frozenset(
 DURATION_SUFFIXES = {"ms": 1 / 60_000, "s": 1 / 60, "min": 1.0, "h": 60.0, "days": 1_440.0}
 RATE_SUFFIXES = {"per_s": 60.0, "per_min": 1.0, "per_h": 1 / 60, "per_day": 1 / 1_440}
 
-_NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+# Beyond these nothing is meant seriously, sums overflow and calendars end.
+MAX_NUMBER = 1e15
+MAX_DURATION_MIN = 100 * 366 * 1_440.0
+MIN_YEAR, MAX_YEAR = 1970, 2199
+
+# [0-9], not \\d, which takes the digits of every script.
+_NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
 _NUMBER_RE = re.compile(_NUMBER)
 _RATE_RE = re.compile(rf"(?P<number>{_NUMBER})\s*(?P<thing>[A-Za-z]+)?\s*(?:/|\bper\b)\s*(?P<unit>[A-Za-z]+)")
 _PART_RE = re.compile(rf"(?P<number>{_NUMBER})\s*(?P<unit>[A-Za-z]+)")
 _ISO_RE = re.compile(
-    r"P(?=.)(?:(?P<w>\d+(?:\.\d+)?)W)?(?:(?P<d>\d+(?:\.\d+)?)D)?"
-    r"(?:T(?=.)(?:(?P<h>\d+(?:\.\d+)?)H)?(?:(?P<m>\d+(?:\.\d+)?)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
+    r"P(?=.)(?:(?P<w>[0-9]+(?:\.[0-9]+)?)W)?(?:(?P<d>[0-9]+(?:\.[0-9]+)?)D)?"
+    r"(?:T(?=.)(?:(?P<h>[0-9]+(?:\.[0-9]+)?)H)?(?:(?P<m>[0-9]+(?:\.[0-9]+)?)M)?(?:(?P<s>[0-9]+(?:\.[0-9]+)?)S)?)?"
 )
 _INSTANT_RE = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})(?:[T ](?P<time>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?))?"
-    r"\s?(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?"
+    r"\s?(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?",
+    re.ASCII,
 )
 
 _RATE_ACCEPTED = 'a number with a unit of time, such as "1,200/min", "20/s" or "72,000 per hour"'
@@ -74,16 +81,23 @@ _NUMBER_ACCEPTED = 'a number such as 1200, "1,200" or 0.5'
 
 
 def _shown(value: object) -> str:
-    return repr(value) if isinstance(value, str) else str(value)
+    """The value in a message: quoted if it is text, and never more than a line."""
+    if isinstance(value, str) and len(value) > 60:
+        return f"{value[:57]!r}..."
+    try:
+        text = repr(value) if isinstance(value, str) else str(value)
+    except ValueError:  # an int of thousands of digits
+        return f"a number of about {value.bit_length() * 0.30103:.0f} digits" if isinstance(value, int) else "a value"
+    return text if len(text) <= 63 else f"{text[:57]}..."
 
 
 def _plain(text: str, accepted: str) -> float:
     """Turn digits with optional thousands commas into a float."""
     if not _NUMBER_RE.fullmatch(text):
-        raise UnitError(f"{text!r} is not a number", accepted)
+        raise UnitError(f"{_shown(text)} is not a number", accepted)
     value = float(text.replace(",", ""))
-    if not math.isfinite(value):
-        raise UnitError(f"{text!r} is too large", accepted)
+    if value > MAX_NUMBER:
+        raise UnitError(f"{_shown(text)} is too large", accepted)
     return value
 
 
@@ -96,8 +110,10 @@ def read_number(value: object) -> float:
         raise UnitError(f"{_shown(value)} is not a number", _NUMBER_ACCEPTED)
     if isinstance(value, str):
         return _plain(value.strip(), _NUMBER_ACCEPTED)
-    if not math.isfinite(value) or value < 0:
-        raise UnitError(f"{value} is not a finite number of zero or more", _NUMBER_ACCEPTED)
+    if not value >= 0 or value == math.inf:
+        raise UnitError(f"{_shown(value)} is not a finite number of zero or more", _NUMBER_ACCEPTED)
+    if value > MAX_NUMBER:
+        raise UnitError(f"{_shown(value)} is too large", _NUMBER_ACCEPTED)
     return float(value)
 
 
@@ -138,18 +154,18 @@ def read_rate_per_min(value: object) -> float:
     match = _RATE_RE.fullmatch(text)
     if match is None:
         if _NUMBER_RE.fullmatch(text):
-            raise UnitError(f"{value!r} has no unit", _RATE_ACCEPTED)
-        raise UnitError(f"{value!r} is not a rate", _RATE_ACCEPTED)
+            raise UnitError(f"{_shown(value)} has no unit", _RATE_ACCEPTED)
+        raise UnitError(f"{_shown(value)} is not a rate", _RATE_ACCEPTED)
     unit, thing = match["unit"], match["thing"]
     if thing is not None and thing.lower() not in _THINGS:
-        raise UnitError(f"{value!r} counts {thing!r}, which is not known", f"one of {', '.join(sorted(_THINGS))}")
+        raise UnitError(f"{_shown(value)} counts {_shown(thing)}, which is not known", f"one of {', '.join(sorted(_THINGS))}")
     return _plain(match["number"], _RATE_ACCEPTED) / _unit_min(unit, value)
 
 
 def _unit_min(unit: str, value: object) -> float:
     factor = _UNIT_MIN.get(unit if unit in _UNIT_MIN else unit.lower())
     if factor is None or unit == "M":
-        raise UnitError(f"{value!r} has the unknown unit {unit!r}", "ms, s, min, h, days or weeks")
+        raise UnitError(f"{_shown(value)} has the unknown unit {_shown(unit)}", "ms, s, min, h, days or weeks")
     return factor
 
 
@@ -165,23 +181,29 @@ def read_duration_min(value: object) -> float:
     if text[:1] == "P":
         match = _ISO_RE.fullmatch(text)
         if match is None:
-            raise UnitError(f"{value!r} is not an ISO 8601 duration of weeks, days or time", _DURATION_ACCEPTED)
-        return sum(float(n) * _UNIT_MIN[unit] for unit, n in match.groupdict().items() if n is not None)
+            raise UnitError(f"{_shown(value)} is not an ISO 8601 duration of weeks, days or time", _DURATION_ACCEPTED)
+        parts = ((unit, n) for unit, n in match.groupdict().items() if n is not None)
+        return _lasting(sum(_plain(n, _DURATION_ACCEPTED) * _UNIT_MIN[unit] for unit, n in parts), value)
     if _NUMBER_RE.fullmatch(text):
-        raise UnitError(f"{value!r} has no unit", _DURATION_ACCEPTED)
+        raise UnitError(f"{_shown(value)} has no unit", _DURATION_ACCEPTED)
     total, at, seen = 0.0, 0, math.inf
     for match in _PART_RE.finditer(text):
-        if text[at : match.start()].strip(" ,") or (at and match.start() == at and match["number"][0] == ","):
+        between = text[at : match.start()].strip()
+        if between and not (at and between == ","):
             break
         factor = _unit_min(match["unit"], value)
         if factor >= seen:
-            raise UnitError(f"{value!r} names its units out of order or twice", _DURATION_ACCEPTED)
+            raise UnitError(f"{_shown(value)} names its units out of order or twice", _DURATION_ACCEPTED)
         total, at, seen = total + _plain(match["number"], _DURATION_ACCEPTED) * factor, match.end(), factor
     if at == 0 or at != len(text):
-        raise UnitError(f"{value!r} is not a duration", _DURATION_ACCEPTED)
-    if not math.isfinite(total):
-        raise UnitError(f"{value!r} is too large", _DURATION_ACCEPTED)
-    return total
+        raise UnitError(f"{_shown(value)} is not a duration", _DURATION_ACCEPTED)
+    return _lasting(total, value)
+
+
+def _lasting(minutes: float, value: object) -> float:
+    if minutes > MAX_DURATION_MIN:
+        raise UnitError(f"{_shown(value)} is too long", "a duration of at most 100 years")
+    return minutes
 
 
 def read_instant(value: object, zone: tzinfo | None = None) -> datetime:
@@ -199,14 +221,16 @@ def read_instant(value: object, zone: tzinfo | None = None) -> datetime:
     if match is None:
         raise UnitError(f"{_shown(value)} is not a time", accepted)
     if match["time"] is None:
-        raise UnitError(f"{value!r} has a date but no time of day", accepted)
+        raise UnitError(f"{_shown(value)} has a date but no time of day", accepted)
     offset = (match["zone"] or "").replace("UTC", "+00:00").replace("Z", "+00:00")
     try:
         instant = datetime.fromisoformat(f"{match['date']}T{match['time']}{offset}")
     except ValueError as problem:
-        raise UnitError(f"{value!r} is not a time: {problem}", accepted) from None
+        raise UnitError(f"{_shown(value)} is not a time: {problem}", accepted) from None
+    if not MIN_YEAR <= instant.year <= MAX_YEAR:
+        raise UnitError(f"{_shown(value)} is in the year {instant.year}", f"a year from {MIN_YEAR} to {MAX_YEAR}")
     if instant.tzinfo is None:
-        raise UnitError(f"{value!r} has no zone", _readings(instant, zone) or accepted)
+        raise UnitError(f"{_shown(value)} has no zone", _readings(instant, zone) or accepted)
     return instant
 
 
@@ -243,7 +267,9 @@ def format_number(value: float, digits: int = 3) -> str:
     if value == 0 or value >= 10 ** (digits - 1) or abs(value - round(value)) < 1e-9:
         return f"{round(value):,}"
     rounded = float(f"{value:.{digits}g}")
-    return f"{rounded:,.0f}" if rounded == round(rounded) else f"{rounded:,}"
+    if rounded == round(rounded):
+        return f"{rounded:,.0f}"
+    return f"{rounded:,}" if rounded >= 1e-4 else f"{rounded:.15f}".rstrip("0")
 
 
 def format_count(value: float) -> str:
@@ -271,11 +297,12 @@ def format_duration(minutes: float) -> str:
     minutes = _checked(minutes, "a duration")
     if minutes == 0:
         return "0 min"
-    if minutes < 1 / 60:
+    # Each is compared as rounded: 59.99 min is 1 h, not 60 min.
+    if float(f"{minutes * 60_000:.3g}") < 1_000:
         return f"{format_number(minutes * 60_000)} ms"
-    if minutes < 2:
+    if float(f"{minutes * 60:.3g}") < 120:
         return f"{format_number(minutes * 60)} s"
-    if minutes < 60:
+    if float(f"{minutes:.3g}") < 60:
         return format_minutes(minutes)
     whole = round(minutes)
     days, hours, rest = whole // 1_440, whole % 1_440 // 60, whole % 60
