@@ -164,20 +164,19 @@ def _refuse_unknown(names: Iterable[str]) -> None:
 
 
 def _injected_names() -> list[str]:
-    """Names that papermill set: those assigned in a cell that begins with its comment "# Parameters"."""
+    """Names that papermill set: those assigned in the cell that begins with its comment "# Parameters".
+
+    Of several such cells the last one run counts: who mends the cell by hand and runs it again is not held to what
+    it was before.
+    """
     if "IPython" not in sys.modules:
         return []
     shell = sys.modules["IPython"].get_ipython()
     history = getattr(getattr(shell, "history_manager", None), "input_hist_raw", [])
-    names: list[str] = []
-    for source in history:
-        if not str(source).lstrip().startswith("# Parameters"):
-            continue
-        try:
-            body = ast.parse(str(source)).body
-        except SyntaxError:
-            continue
-        for statement in body:
-            targets = statement.targets if isinstance(statement, ast.Assign) else []
-            names += [target.id for target in targets if isinstance(target, ast.Name)]
-    return names
+    cells = [str(source) for source in history if str(source).lstrip().startswith("# Parameters")]
+    try:
+        body = ast.parse(cells[-1]).body if cells else []
+    except SyntaxError:
+        return []
+    targets = [target for statement in body if isinstance(statement, ast.Assign) for target in statement.targets]
+    return [target.id for target in targets if isinstance(target, ast.Name)]

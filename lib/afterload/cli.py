@@ -1,27 +1,54 @@
 """The ``afterload`` command.
 
 Exit codes: 0 done; 2 wrong command line; 3 wrong input; 4 a chapter failed, the packet of the others is written;
-5 a result could not be written; 70 a fault of Afterload itself; 130 interrupted.
+5 a result could not be written; 70 a fault of Afterload itself; 130 interrupted; 141 nobody read the output.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import math
 import os
 import sys
+import traceback
 from pathlib import Path
 
 import click
 
 from afterload import __version__
-from afterload.errors import AfterloadError, NotFoundError, OutputError
+from afterload.errors import AfterloadError, InputError, NotFoundError, OutputError, UnitError
 from afterload.files import write_whole
 from afterload.resources import BUILTIN, resource
-from afterload.scenario import LoadedScenario, Scenario, load_scenario
+
+# Everything that takes long to import is imported by the command that needs it: an interrupt soon after the start
+# then ends as quietly as a later one, and `afterload --help` is quick.
 
 __all__ = ["main"]
 
 EXAMPLE = "orders"
+
+
+class _ReaderGoneError(Exception):
+    """Nobody reads what is printed. Click would end with code 1 for that, and say nothing else."""
+
+
+def _echo(text: object, err: bool = False, end: str = "\n") -> None:
+    try:
+        click.echo(f"{text}{end}", err=err, nl=False)
+    except OSError as problem:
+        stream = "standard error" if err else "standard output"
+        if problem.errno == errno.EPIPE:
+            raise _ReaderGoneError(stream) from None
+        raise OutputError(f"cannot write to {stream}: {problem.strerror or problem}") from problem
+
+
+def _finite(_: click.Context, __: click.Parameter, value: float) -> float:
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{value} is not a number of seconds.")
+    return value
+
+
 _SET = click.option(
     "--set", "overrides", multiple=True, metavar="PATH=VALUE",
     help="Override one value, as in queues.orders.arrival_rate=1500/min. Can be given again.",
@@ -42,8 +69,9 @@ def cli() -> None:
 @click.option("--chapters", metavar="NAME,NAME", help="Only these chapters, by name.")
 @click.option("--workbooks", type=click.Path(file_okay=False), help="Folder of chapters; the shipped ones by default.")
 @click.option(
-    "--cell-timeout", type=click.FloatRange(min=1), default=300, show_default=True, help="Seconds for a cell."
-)
+    "--cell-timeout", type=click.FloatRange(min=1), default=300, show_default=True, callback=_finite,
+    help="Seconds for a cell.",
+)  # fmt: skip
 @click.option("--quiet", is_flag=True, help="No progress bar and no summary; only the path.")
 def report(
     file: str | None,
@@ -62,25 +90,33 @@ def report(
     """
     if (file is None) == (example is None):
         raise click.UsageError("give a scenario FILE, or --example for a shipped one")
-    path = _example_path(example) if example is not None else str(Path(str(file)).expanduser().absolute())
-    loaded = load_scenario(path, overrides)
-    # Imported late: check, new and schema stay quick.
-    from afterload.chapters import Workbook
-    from afterload.report.packet import chapter_paths, make_packet
+    names = [name.strip() for name in chapters.split(",") if name.strip()] if chapters is not None else []
+    if chapters is not None and not names:
+        raise click.UsageError("--chapters names no chapter")
+    from afterload.scenario import load_scenario
 
-    names = [name.strip() for name in chapters.split(",") if name.strip()] if chapters else []
+    path = _example_path(example) if example is not None else _whole_path(str(file))
+    loaded = load_scenario(path, overrides)
+    # Imported late: what is wrong with the input is said at once.
+    from afterload.report.packet import chapter_paths, check_folder, make_packet
+
     paths = chapter_paths(workbooks, names)
-    workbook = Workbook(loaded)
-    summary = workbook.answer().text
+    check_folder(folder)
     packet = make_packet(
         loaded, path, folder, paths, progress=not quiet and sys.stderr.isatty(), cell_timeout_s=cell_timeout
     )
-    if not quiet:
-        click.echo(summary, err=True)
-        for warning in packet.warnings:
-            click.echo(f"warning: {warning}", err=True)
-    click.echo(packet.html)
-    packet.check()
+    try:
+        if not quiet:
+            for line in (*packet.summary, *(f"warning: {warning}" for warning in packet.warnings)):
+                _echo(line, err=True)
+        _echo(packet.html)
+    finally:
+        packet.check()
+
+
+def _whole_path(text: str) -> str:
+    """The path of a scenario as the kernel, which may run in another folder, finds it too."""
+    return text if text.startswith(BUILTIN) else str(Path(text).expanduser().absolute())
 
 
 def _example_path(name: str) -> str:
@@ -99,12 +135,14 @@ def _examples() -> list[str]:
 @_SET
 def check(file: str, overrides: tuple[str, ...]) -> None:
     """Validate FILE and print a short summary."""
+    from afterload.scenario import load_scenario
+
     loaded = load_scenario(file, overrides)
     from afterload.estimates import estimate
     from afterload.figures.summary import summary
 
     estimates = estimate(loaded)
-    click.echo("\n".join(summary(estimates)))
+    _echo("\n".join(summary(estimates)))
 
 
 @cli.command()
@@ -115,12 +153,15 @@ def new(name: str, file: str | None, force: bool) -> None:
     """Write a commented scenario for team NAME that passes validation."""
     from afterload.scenario.starter import starter
 
-    text = starter(name)
+    try:
+        text = starter(name)
+    except UnitError as problem:
+        raise InputError(f"the team's name {problem}") from problem
     target = Path(file) if file else Path(f"{_file_name(name)}.yaml")
     if target.exists() and not force:
         raise OutputError(f"{target} exists: choose another name with -o, or give --force to overwrite it")
     write_whole(target, text)
-    click.echo(target)
+    _echo(target)
 
 
 def _file_name(name: str) -> str:
@@ -132,42 +173,60 @@ def _file_name(name: str) -> str:
 @click.option("-o", "--output", "file", type=click.Path(dir_okay=False), help="File to write; printed by default.")
 def schema(file: str | None) -> None:
     """Print the JSON Schema of a scenario, for editors."""
+    from afterload.scenario import Scenario
+
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Scenario.model_json_schema()}
     text = json.dumps(document, indent=2) + "\n"
     if file is None:
-        click.echo(text, nl=False)
+        _echo(text, end="")
     else:
         write_whole(file, text)
-        click.echo(file)
+        _echo(file)
 
 
 @cli.command()
 def examples() -> None:
     """List the shipped examples, for report --example NAME."""
+    from afterload.scenario import load_scenario
+
     for name in _examples():
-        loaded: LoadedScenario = load_scenario(f"{BUILTIN}scenarios/{name}.yaml")
-        click.echo(f"{name}\t{loaded.scenario.team}")
+        loaded = load_scenario(f"{BUILTIN}scenarios/{name}.yaml")
+        _echo(f"{name}\t{loaded.scenario.team}")
 
 
 def main() -> None:
     """Run the command; a user's mistake ends with a message and its exit code, never with a traceback."""
     try:
-        cli.main(standalone_mode=False)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
+        cli.main(prog_name="afterload", standalone_mode=False)
     except click.ClickException as problem:
         problem.show()
         sys.exit(problem.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted: nothing half-written is left", err=True)
+        _last_word("interrupted: nothing half-written is left")
         sys.exit(130)
     except AfterloadError as problem:
-        click.echo(f"error: {problem}", err=True)
+        _last_word(f"error: {problem}")
         sys.exit(problem.exit_code)
-    except BrokenPipeError:
-        # The reader of our output has gone; what was to be written to files is written.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (_ReaderGoneError, BrokenPipeError):
+        # What was to be written to files is written. Python would complain when it empties the stream at its end.
+        _silence()
         sys.exit(141)
+    except Exception:  # noqa: BLE001 - the last place where a fault of our own can be named as such
+        _last_word(f"{traceback.format_exc()}error: this is a fault of Afterload itself, not of your input: report it")
+        sys.exit(70)
+
+
+def _last_word(text: str) -> None:
+    try:
+        click.echo(text, err=True)
+    except OSError:
+        _silence()
+
+
+def _silence() -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
 
 
 if __name__ == "__main__":

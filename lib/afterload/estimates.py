@@ -253,7 +253,8 @@ def estimate_queue(loaded: LoadedScenario, name: str, queue: Queue | None = None
     if shard is not None and queue.stream is not None:
         catch_up *= queue.stream.shards
         _batch_doubt(queue.stream, catch_up, doubts)
-    _retention_doubt(queue, slowest or recovery, retention, doubts)
+    _retention_doubt(slowest or recovery, retention, doubts)
+    _growth_doubt(slowest or recovery, age_limit, retention, doubts)
     return QueueEstimate(
         name=name,
         queue=queue,
@@ -335,7 +336,19 @@ def _busiest_shard(load: QueueLoad, queue: Queue, doubts: list[Doubt]) -> QueueL
     )
 
 
-def _retention_doubt(queue: Queue, recovery: BacklogRecovery, retention: float | None, doubts: list[Doubt]) -> None:
+def _growth_doubt(
+    recovery: BacklogRecovery, age_limit: float | None, retention: float | None, doubts: list[Doubt]
+) -> None:
+    acting = min((limit for limit in (age_limit, retention) if limit is not None), default=None)
+    if recovery.peak_backlog is None and acting is not None:
+        words = (
+            f"the backlog grows until its oldest work reaches {format_duration(acting)}; what is removed from then on is "
+            "not counted"
+        )
+        doubts.append(Doubt(LowerBoundWarning, words))
+
+
+def _retention_doubt(recovery: BacklogRecovery, retention: float | None, doubts: list[Doubt]) -> None:
     if retention is None:
         return
     oldest = recovery.max_age_min

@@ -12,6 +12,7 @@ from afterload.resources import resource
 from afterload.yamltree import read_file
 
 __all__ = [
+    "RAMPS",
     "SOURCES",
     "Limit",
     "RetryPreset",
@@ -84,14 +85,15 @@ def whole(key: str) -> int:
     return round(limit(key).value)
 
 
-_RAMPS = {"lambda-sqs": "lambda.sqs.ramp"}
+# Named consumer ramps, with the beginning of the keys of their numbers.
+RAMPS = {"lambda-sqs": "lambda.sqs.ramp"}
 
 
 def ramp_preset(name: str) -> dict[str, int]:
     """Start, growth a minute and ceiling of a named consumer ramp. Raises :class:`UnitError`."""
-    if name not in _RAMPS:
-        raise UnitError(f"{name!r} is not a known ramp", f"{', '.join(_RAMPS)}, or start, per_min and ceiling")
-    prefix = _RAMPS[name]
+    if name not in RAMPS:
+        raise UnitError(f"{name!r} is not a known ramp", f"{', '.join(RAMPS)}, or start, per_min and ceiling")
+    prefix = RAMPS[name]
     return {part: whole(f"{prefix}.{part}") for part in ("start", "per_min", "ceiling")}
 
 
@@ -145,9 +147,9 @@ def _numbers(version: str) -> tuple[int, ...]:
     found = []
     for part in parts:
         digits = part[: len(part) - len(part.lstrip("0123456789"))]
-        if not digits:
+        if not digits or len(digits) > 18:
             break
         found.append(int(digits))
     if not found:
-        raise UnitError(f"{version!r} is not a version", 'numbers with dots, such as "1.44.8"')
+        raise UnitError(f"{version[:60]!r} is not a version", 'numbers with dots, such as "1.44.8"')
     return tuple(found)

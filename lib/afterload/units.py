@@ -17,6 +17,7 @@ from afterload.errors import ModelError, UnitError
 __all__ = [
     "DURATION_SUFFIXES",
     "RATE_SUFFIXES",
+    "check_duration_min",
     "format_count",
     "format_duration",
     "format_instant",
@@ -56,11 +57,12 @@ DURATION_SUFFIXES = {"ms": 1 / 60_000, "s": 1 / 60, "min": 1.0, "h": 60.0, "days
 RATE_SUFFIXES = {"per_s": 60.0, "per_min": 1.0, "per_h": 1 / 60, "per_day": 1 / 1_440}
 
 # Beyond these nothing is meant seriously, sums overflow and calendars end.
+MAX_TEXT = 100
 MAX_NUMBER = 1e15
 MAX_DURATION_MIN = 100 * 366 * 1_440.0
 MIN_YEAR, MAX_YEAR = 1970, 2199
 
-# [0-9], not \\d, which takes the digits of every script.
+# [0-9], not \d, which takes the digits of every script.
 _NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
 _NUMBER_RE = re.compile(_NUMBER)
 _RATE_RE = re.compile(rf"(?P<number>{_NUMBER})\s*(?P<thing>[A-Za-z]+)?\s*(?:/|\bper\b)\s*(?P<unit>[A-Za-z]+)")
@@ -151,6 +153,8 @@ def read_rate_per_min(value: object) -> float:
     if not isinstance(value, str):
         raise UnitError(f"{_shown(value)} has no unit", _RATE_ACCEPTED)
     text = value.strip()
+    if len(text) > MAX_TEXT:
+        raise UnitError(f"{_shown(value)} is not a rate", _RATE_ACCEPTED)
     match = _RATE_RE.fullmatch(text)
     if match is None:
         if _NUMBER_RE.fullmatch(text):
@@ -158,7 +162,9 @@ def read_rate_per_min(value: object) -> float:
         raise UnitError(f"{_shown(value)} is not a rate", _RATE_ACCEPTED)
     unit, thing = match["unit"], match["thing"]
     if thing is not None and thing.lower() not in _THINGS:
-        raise UnitError(f"{_shown(value)} counts {_shown(thing)}, which is not known", f"one of {', '.join(sorted(_THINGS))}")
+        raise UnitError(
+            f"{_shown(value)} counts {_shown(thing)}, which is not known", f"one of {', '.join(sorted(_THINGS))}"
+        )
     return _plain(match["number"], _RATE_ACCEPTED) / _unit_min(unit, value)
 
 
@@ -178,12 +184,14 @@ def read_duration_min(value: object) -> float:
     if not isinstance(value, str):
         raise UnitError(f"{_shown(value)} has no unit", _DURATION_ACCEPTED)
     text = value.strip()
+    if len(text) > MAX_TEXT:
+        raise UnitError(f"{_shown(value)} is not a duration", _DURATION_ACCEPTED)
     if text[:1] == "P":
         match = _ISO_RE.fullmatch(text)
         if match is None:
             raise UnitError(f"{_shown(value)} is not an ISO 8601 duration of weeks, days or time", _DURATION_ACCEPTED)
         parts = ((unit, n) for unit, n in match.groupdict().items() if n is not None)
-        return _lasting(sum(_plain(n, _DURATION_ACCEPTED) * _UNIT_MIN[unit] for unit, n in parts), value)
+        return check_duration_min(sum(_plain(n, _DURATION_ACCEPTED) * _UNIT_MIN[unit] for unit, n in parts), value)
     if _NUMBER_RE.fullmatch(text):
         raise UnitError(f"{_shown(value)} has no unit", _DURATION_ACCEPTED)
     total, at, seen = 0.0, 0, math.inf
@@ -197,10 +205,11 @@ def read_duration_min(value: object) -> float:
         total, at, seen = total + _plain(match["number"], _DURATION_ACCEPTED) * factor, match.end(), factor
     if at == 0 or at != len(text):
         raise UnitError(f"{_shown(value)} is not a duration", _DURATION_ACCEPTED)
-    return _lasting(total, value)
+    return check_duration_min(total, value)
 
 
-def _lasting(minutes: float, value: object) -> float:
+def check_duration_min(minutes: float, value: object) -> float:
+    """The minutes, unless they are more than a century, where calendars end. ``value`` is how they were written."""
     if minutes > MAX_DURATION_MIN:
         raise UnitError(f"{_shown(value)} is too long", "a duration of at most 100 years")
     return minutes

@@ -8,13 +8,16 @@ and ``.inf`` stay text too, so that a field that wants a number refuses them. Du
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.composer import Composer
+from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
 
 from afterload.errors import InputError, NotFoundError
 
@@ -22,8 +25,11 @@ __all__ = ["DataPath", "WrittenFloat", "WrittenInt", "YamlTree", "plain", "read_
 
 DataPath = tuple[str | int, ...]
 MAX_BYTES = 2_000_000
-MAX_VALUES = 100_000
+MAX_VALUES = 20_000
 MAX_DEPTH = 40
+
+# What the parser lets through, beside its own errors, for text such as "\\UFFFFFFFF".
+_PARSER_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
 _INT_RE = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,30})")
 _FLOAT_RE = re.compile(r"[-+]?(?:[0-9]{1,30}\.[0-9]{1,30}|[0-9]{1,30}(?:\.[0-9]{1,30})?[eE][-+]?[0-9]{1,3})")
@@ -66,13 +72,15 @@ def read_file(path: Path) -> tuple[YamlTree, bytes]:
     as YAML, with file and line.
     """
     try:
-        raw = path.read_bytes()
+        # No more than needed to see that it is too much: a device or a pipe may have no end.
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: no such file") from None
-    except OSError as problem:
-        raise InputError(f"{path}: cannot be read: {problem.strerror or problem}") from None
+    except (OSError, ValueError) as problem:
+        raise InputError(f"{path}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
     if len(raw) > MAX_BYTES:
-        raise InputError(f"{path}: is {len(raw):,} bytes; a scenario has at most {MAX_BYTES:,}")
+        raise InputError(f"{path}:1: is too large; a scenario has at most {MAX_BYTES:,} bytes")
     encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         text = raw.decode(encoding)
@@ -84,19 +92,68 @@ def read_file(path: Path) -> tuple[YamlTree, bytes]:
 
 def read_text(text: str, name: str) -> YamlTree:
     """Read YAML text; ``name`` stands in messages. Raises :class:`InputError` with the line of the fault."""
+    reader = _Reader(name)
     try:
-        node = YAML(typ="safe", pure=True).compose(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ReusedAnchorWarning)
+            yaml = YAML(typ="safe", pure=True)
+            yaml.Composer = _Composer
+            node = yaml.compose(text)
+        return YamlTree(None if node is None else reader.value(node, ()), reader.lines, name)
+    except ReaderError as problem:
+        line = text.count("\n", 0, problem.position) + 1
+        sign = f"the character {_code(problem.character)}"
+        raise InputError(f"{name}:{line}: is not YAML: {sign} is not allowed") from None
     except MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         line = mark.line + 1 if mark is not None else 1
         reason = " ".join(str(part) for part in (problem.context, problem.problem) if part)
         raise InputError(f"{name}:{line}: is not YAML: {reason}") from None
-    except (YAMLError, ValueError) as problem:
-        raise InputError(f"{name}:1: is not YAML: {str(problem).splitlines()[0]}") from None
+    except _TooMuchError as problem:
+        raise InputError(f"{name}:{problem.line}: {problem}") from None
     except RecursionError:
         raise InputError(f"{name}:1: is nested too deeply to be a scenario") from None
-    reader = _Reader(name)
-    return YamlTree(None if node is None else reader.value(node, ()), reader.lines, name)
+    except (YAMLError, *_PARSER_FAULTS) as problem:
+        reason = (str(problem).splitlines() or [type(problem).__name__])[0]
+        raise InputError(f"{name}:1: is not YAML: {reason}") from None
+
+
+def _code(character: int | str | bytes) -> str:
+    return f"U+{character if isinstance(character, int) else ord(character):04X}"
+
+
+# The tags that values have by themselves.
+_STANDARD = "tag:yaml.org,2002:"
+_TAGS: dict[type[Node], frozenset[str]] = {
+    MappingNode: frozenset({f"{_STANDARD}map"}),
+    SequenceNode: frozenset({f"{_STANDARD}seq"}),
+    ScalarNode: frozenset(_STANDARD + word for word in "str int float bool null timestamp merge value".split()),
+}
+
+
+class _TooMuchError(Exception):
+    def __init__(self, node: Any, reason: str) -> None:
+        super().__init__(reason)
+        self.line = node.start_mark.line + 1
+
+
+class _Composer(Composer):
+    """Stops at once where the reader would stop later: the parser takes long over thousands of levels."""
+
+    levels = values = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        is_key = index is None and isinstance(parent, MappingNode)
+        self.levels += 1
+        self.values += not is_key
+        # One level and one value more than the reader takes, which names the one that is too much.
+        if self.levels > MAX_DEPTH + 2:
+            raise _TooMuchError(self.parser.peek_event(), f"is nested more than {MAX_DEPTH} levels deep")
+        if self.values > MAX_VALUES + 1:
+            raise _TooMuchError(self.parser.peek_event(), f"holds more than {MAX_VALUES:,} values")
+        node = super().compose_node(parent, index)
+        self.levels -= 1
+        return node
 
 
 class _Reader:
@@ -111,7 +168,8 @@ class _Reader:
     def value(self, node: Node, path: DataPath) -> Any:
         self.count += 1
         if self.count > MAX_VALUES:
-            raise self.refuse(node, f"holds more than {MAX_VALUES:,} values: too many for a scenario")
+            raise self.refuse(node, f"holds more than {MAX_VALUES:,} values")
+        self.check_tag(node)
         if len(path) > MAX_DEPTH:
             raise self.refuse(node, f"is nested more than {MAX_DEPTH} levels deep")
         self.lines.setdefault(path, node.start_mark.line + 1)
@@ -123,16 +181,27 @@ class _Reader:
             return self.scalar(node)
         raise self.refuse(node, "is not a mapping, a list or a value")
 
+    def check_tag(self, node: Node) -> None:
+        if str(node.tag) not in _TAGS[type(node)]:
+            raise self.refuse(node, f"the tag {node.tag} is not used in a scenario: remove it")
+
     def mapping(self, node: MappingNode, path: DataPath) -> dict[str, Any]:
         result: dict[str, Any] = {}
         merged: dict[str, Any] = {}
-        for key_node, value_node in node.value:
+        for key_node, _ in node.value:
             if not isinstance(key_node, ScalarNode):
                 raise self.refuse(key_node, "a key must be a name, not a list or a mapping")
-            key = key_node.value
-            if key == "<<" and key_node.style is None:
-                merged.update(self.merge(value_node, path))
+            self.check_tag(key_node)
+        merges = [(key, value) for key, value in node.value if _is_merge(key)]
+        if len(merges) > 1:
+            raise self.refuse(merges[1][0], "'<<' stands twice in one mapping: give it one list")
+        # Merges come first, so that the lines of the mapping's own keys replace theirs.
+        for _, value_node in merges:
+            merged = self.merge(value_node, path)
+        for key_node, value_node in node.value:
+            if _is_merge(key_node):
                 continue
+            key = str(key_node.value)
             if key in result:
                 first = self.lines[(*path, key)]
                 raise self.refuse(key_node, f"{key!r} stands twice in one mapping (first on line {first}): remove one")
@@ -152,9 +221,11 @@ class _Reader:
 
     def scalar(self, node: ScalarNode) -> Any:
         text = str(node.value)
-        if not str(node.tag).startswith("tag:yaml.org,2002:") or "python" in str(node.tag):
-            raise self.refuse(node, f"the tag {node.tag} is not used in a scenario: remove it")
         return text if node.style else _convert(text)
+
+
+def _is_merge(key: ScalarNode) -> bool:
+    return key.value == "<<" and not key.style
 
 
 def _convert(text: str) -> Any:

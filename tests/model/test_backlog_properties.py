@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from afterload.model.backlog import QueueLoad, Ramp, RateProfile, catch_up_rate_per_min, recover
 
-RATES = st.one_of(st.integers(0, 60).map(float), st.floats(0.0, 60.0))
+RATES = st.one_of(st.integers(0, 60).map(float), st.floats(0.001, 60.0))
 MINUTES = st.one_of(st.integers(1, 300).map(float), st.floats(0.5, 300.0))
 settings.register_profile("model", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-QUICK = settings(settings.get_profile("model"), max_examples=250)
+QUICK = settings(settings.get_profile("model"), max_examples=40)
 
 
 @st.composite
@@ -32,7 +32,10 @@ def loads(draw, limits=True):
         st.one_of(
             st.none(),
             st.builds(
-                Ramp, start=st.integers(0, 5), per_min=st.floats(0.0, 5.0), ceiling=st.integers(5, 60).map(float)
+                Ramp,
+                start=st.integers(0, 5),
+                per_min=st.one_of(st.just(0.0), st.floats(0.01, 5.0)),
+                ceiling=st.integers(5, 60).map(float),
             ),
         )
     )

@@ -140,6 +140,7 @@ def test_a_drain_of_very_many_days_is_found_whatever_its_length(spare, order):
     assert seen.served == pytest.approx(seen.arrived, rel=1e-9)
     # The last day before it is short: the fall of one day is all that a day takes.
     waiting = 172_000 + profile.cumulative(172 + np.arange(0.0, 1440.0)) - profile.cumulative(172.0)
+    spare = service - profile.mean_tail_per_min
     lowest = float(np.min(waiting - service * np.arange(0.0, 1440.0)))
     assert seen.drain_min / 1440 == pytest.approx(lowest / (spare * 1440), abs=2)
 
@@ -256,7 +257,9 @@ def test_a_queue_that_grows_again_behind_a_slow_ramp_is_not_back():
 
 def test_curves_of_the_first_case():
     seen = recover(FIRST)
-    assert np.interp([86, 172, 344], seen.times_min, seen.backlog).tolist() == [103_200, 206_400, 103_200]
+    assert np.interp([86, 172, 344], seen.times_min, seen.backlog).tolist() == pytest.approx(
+        [103_200, 206_400, 103_200]
+    )
     # FIFO: at 344 the consumers have served 309,600: the head came at 258.
     assert np.interp(344, seen.times_min, seen.first_attempt_age_min) == pytest.approx(86)
 
@@ -362,6 +365,48 @@ def test_loads_without_meaning_are_refused_by_name(field, value):
         replace(FIRST, **{field: value})
 
 
-def test_ramp_below_its_start_is_refused():
+def test_ramps_without_meaning_are_refused():
+    with pytest.raises(ModelError, match=r"ramp\.per_min is 1e-09"):
+        Ramp(5, 1e-9, 80)
     with pytest.raises(ModelError, match=r"ramp\.ceiling is 4"):
         Ramp(5, 300, 4)
+
+
+def test_catch_up_may_be_done_before_a_peak_and_not_after_it():
+    load = QueueLoad(RateProfile([0, 120, 180], [100, 5000]), 1, outage_min=60)
+    assert catch_up_rate_per_min(load, 120) == pytest.approx((6000 + 6000) / 60)
+    assert recover(replace(load, service_rate_per_min=200)).drain_min == pytest.approx(60)
+
+
+def test_never_waits_until_the_age_limit_has_acted():
+    # Nothing comes and nothing is served: the last item of the hour expires 5,000 min after it came.
+    load = QueueLoad(RateProfile([0, 60, 61], [10, 0]), 0, outage_min=60, max_age_min=5000)
+    seen = recover(load)
+    assert seen.empty_at_min == pytest.approx(5060)
+    assert seen.expired_in_drain == pytest.approx(600)
+    assert recover(replace(load, max_age_min=None)).never
+
+
+def test_superseded_work_leaves_less_to_expire():
+    # 600/min for an hour, half of it dropped; at 70 min of age 300 a minute of arrival time are due to expire.
+    load = QueueLoad(RateProfile([0, 60, 61], [600, 10]), 20, outage_min=60, max_age_min=70, superseded_share=0.5)
+    seen = recover(load)
+    assert seen.expired_in_drain == pytest.approx(18_000 - 20 * (130 - 60))
+    # 100 min after the trigger: the barrier has passed 30 min of arrivals, so half of the hour still waits.
+    assert np.interp(100, seen.times_min, seen.backlog) == pytest.approx(300 * 30 + 10 * 40)
+
+
+def test_steady_overload_with_a_sideline_and_an_age_limit():
+    load = QueueLoad(
+        RateProfile.constant(20), 10, outage_min=60, order="fresh_first", sideline_after_min=10, max_age_min=30
+    )
+    seen = recover(load)
+    # Live work waits 10 min; the half of it that is not served waits 20 min more and expires.
+    assert seen.never
+    assert seen.waiting_at_end == pytest.approx(20 * 10 + 10 * 20)
+    assert seen.max_age_min == pytest.approx(30)
+    assert seen.peak_backlog == pytest.approx(600)
+
+
+def test_safe_cap_of_a_rate_that_misses_by_its_last_digit():
+    assert highest_safe_cap(2399.9999999999995, 0, 2) == 80

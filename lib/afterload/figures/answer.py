@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 
-from afterload.estimates import Doubt, Estimates
+from afterload import limits
+from afterload.errors import ApproximationWarning, MissingEvidenceWarning
+from afterload.estimates import Doubt, Estimates, QueueEstimate
 from afterload.figures.figure import Prose, Table
+from afterload.figures.retries import calls_in_words
 from afterload.figures.words import NEVER, doubts, span
+from afterload.model.retries import stack as stack_of
 from afterload.plan import DO, NEEDS_EVIDENCE, Plan
-from afterload.plan.change import worth
-from afterload.units import format_count, format_duration, format_instant, format_minutes, format_number
+from afterload.plan.change import counted, failing, worth
+from afterload.units import format_duration, format_instant, format_minutes, format_number
 
 __all__ = ["all_doubts", "answer", "headline", "provenance"]
 
@@ -31,10 +35,10 @@ def headline(estimates: Estimates) -> list[tuple[str, str]]:
         found.append(
             (
                 f"{format_number(stack.result.multiplier)} times",
-                f"the calls at the bottom of {stack.name} in the failure",
+                f"the calls at the bottom of {stack.name} when {failing(stack.stack.failure_probability)}",
             )
         )
-    if fleet is not None:
+    if fleet is not None and fleet.missing:
         found.append((format_minutes(fleet.in_service_min), f"to launch what {fleet.name} lacks"))
     return found
 
@@ -42,38 +46,55 @@ def headline(estimates: Estimates) -> list[tuple[str, str]]:
 def _sentences(estimates: Estimates) -> Iterator[str]:
     queue, stack, fleet = estimates.worst_queue, estimates.worst_stack, estimates.slowest_fleet
     scenario = estimates.loaded.scenario
-    outage, objective = scenario.incident.outage_min, scenario.recovery_objective_min
+    objective = scenario.recovery_objective_min
     if queue is not None:
-        back = queue.fresh_age_back_min
-        waiting = format_count(queue.recovery.backlog_at_restore)
-        if back is None:
-            yield (
-                f"The outage of {span(outage)} leaves {waiting} items waiting in {queue.name}, and at these rates fresh "
-                f"work is never on time again. It needs {format_number(queue.catch_up_rate_per_min, 4)}/min of service to "
-                f"meet the objective of {format_minutes(objective)}."
-            )
-        else:
-            drain = f"They take {span(queue.drain_min)} to drain"
-            if queue.stale_min is not None and queue.stale_min > 0:
-                drain += f", so processing is stale for {span(queue.stale_min)} in all"
-            yield f"The outage of {span(outage)} leaves {waiting} items waiting in {queue.name}. {drain}."
-            verdict = "met" if back <= objective else f"missed by {format_minutes(back - objective)}"
-            yield (
-                f"First-attempt age is back at baseline {format_minutes(back)} after the restore; the objective of "
-                f"{format_minutes(objective)} is {verdict}."
-            )
+        yield from _queue_sentences(queue, scenario.incident.outage_min, objective)
     if stack is not None:
-        yield (
-            f"One call at the top of {stack.name} becomes {format_number(stack.result.multiplier)} calls at the bottom "
-            "while the dependency fails."
+        chance = stack.stack.failure_probability
+        text = (
+            f"One call at the top of {stack.name} becomes {calls_in_words(stack.result.multiplier)} at the bottom while "
+            f"{failing(chance)}"
         )
+        if chance < 1:
+            most = stack_of([layer.tries for layer in stack.stack.layers], 1.0).multiplier
+            text += f", and {calls_in_words(most)} if every attempt fails"
+        yield f"{text}."
     if fleet is not None and fleet.missing:
+        wait = fleet.launches.wait_s / 60
         yield (
-            f"{format_count(fleet.missing)} instances missing from {fleet.name} are in service after "
-            f"{format_minutes(fleet.in_service_min)} ({format_duration(fleet.launches.wait_s / 60)} of it in launch limits)."
+            f"{counted(fleet.missing, 'instance')} missing from {fleet.name} {'is' if fleet.missing == 1 else 'are'} in "
+            f"service after {format_minutes(fleet.in_service_min)} "
+            f"({f'{format_duration(wait)} of it' if wait > 0 else 'none of it'} in launch limits)."
         )
     elif fleet is not None:
         yield "No fleet lacks instances, so nothing waits for launches."
+
+
+def _queue_sentences(queue: QueueEstimate, outage: float, objective: float) -> Iterator[str]:
+    back, waiting = queue.fresh_age_back_min, queue.recovery.backlog_at_restore
+    one = round(waiting) == 1
+    leaves = f"The outage of {span(outage)} leaves {counted(waiting, 'item')} waiting in {queue.name}"
+    if queue.rejected > 0:
+        leaves = f"{leaves}, after {counted(queue.rejected, 'item')} refused"
+    if back is None:
+        yield (
+            f"{leaves}, and at these rates fresh work is never on time again. It needs "
+            f"{format_number(queue.catch_up_rate_per_min, 4)}/min of service to meet the objective of "
+            f"{format_minutes(objective)}."
+        )
+        return
+    if queue.drain_min == 0:
+        yield f"{leaves}, {'so there is nothing to drain' if waiting == 0 else 'all of which is dropped or discarded'}."
+    elif queue.drain_min is None:
+        yield f"{leaves}. At these rates the old work never drains."
+    else:
+        drain = f"{'It takes' if one else 'They take'} {span(queue.drain_min)} to drain"
+        if queue.stale_min is not None and queue.stale_min > 0:
+            drain += f", so processing is stale for {span(queue.stale_min)} in all"
+        yield f"{leaves}. {drain}."
+    verdict = "met" if back <= objective else f"missed by {format_minutes(back - objective)}"
+    when = f"{format_minutes(back)} after the restore" if back > 0 else "at the restore"
+    yield f"First-attempt age is back at baseline {when}; the objective of {format_minutes(objective)} is {verdict}."
 
 
 def answer(estimates: Estimates, plan: Plan) -> Prose:
@@ -120,6 +141,15 @@ def all_doubts(estimates: Estimates) -> Prose:
     items: list[tuple[str, Doubt]] = [
         (f"queues.{item.name}", doubt) for item in estimates.queues.values() for doubt in item.doubts
     ]
+    for name, call_stack in estimates.stacks.items():
+        if call_stack.stack.failure_probability < 1:
+            words = "attempts are taken to fail independently; in an outage they fail together, which makes more calls"
+            items.append((f"call_stacks.{name}", Doubt(ApproximationWarning, words)))
+    for name, client in estimates.loaded.scenario.clients.items():
+        preset = limits.client_preset(client.sdk, client.version, client.mode, client.service)
+        if not preset.mode_known:
+            words = f"no version is given, so the older default, {preset.mode} mode, is assumed"
+            items.append((f"clients.{name}", Doubt(MissingEvidenceWarning, words)))
     if not items:
         text = "No default was used and no figure is a known lower bound."
         return Prose(f"<p>{text}</p>", text)

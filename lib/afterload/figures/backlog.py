@@ -7,15 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from afterload.estimates import Estimates, QueueEstimate
-from afterload.figures.charts import COLOURS, GREY, LINE_LEGEND, Clock, alt, finish, rules, thin
+from afterload.estimates import CapEstimate, Estimates, QueueEstimate
+from afterload.figures.charts import (
+    COLOURS,
+    GREY,
+    LINE_LEGEND,
+    MOST_LINES,
+    Clock,
+    alt,
+    drawn,
+    finish,
+    points_each,
+    rules,
+    thin,
+)
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import NEVER, minutes_or_never, paragraph, sentence_list, span
 from afterload.model.backlog import recover
+from afterload.plan.change import counted
 from afterload.units import format_count, format_duration, format_minutes, format_rate
 
 __all__ = ["age_figure", "backlog_answer", "backlog_figure", "catch_up_figure", "dependency_figure"]
 
+MOST_DRAINS = 400
 NO_QUEUES = "This scenario has no queues, so nothing piles up behind the dependency."
 FIRST_ATTEMPT = (
     "First-attempt age is the age of work when it is tried for the first time. In order of arrival it is back at "
@@ -37,33 +51,49 @@ def backlog_answer(estimates: Estimates) -> Prose:
     return sentence_list([_sentence(item, objective) for item in estimates.queues.values()])
 
 
+def _weight(item: QueueEstimate) -> float:
+    return float("inf") if item.stale_min is None else item.stale_min
+
+
+def _drawn(estimates: Estimates) -> tuple[list[QueueEstimate], tuple[str, ...]]:
+    return drawn(estimates.queues.values(), _weight)
+
+
 def _sentence(item: QueueEstimate, objective: float) -> str:
     back, now = item.decisive, item.recovery
-    parts = [f"{item.name}: {format_count(now.backlog_at_restore)} items wait at the restore"]
+    wait = "waits" if round(now.backlog_at_restore) == 1 else "wait"
+    parts = [f"{item.name}: {counted(now.backlog_at_restore, 'item')} {wait} at the restore"]
     if item.drain_min is None:
         parts.append(
-            f"and the backlog {NEVER} drains; {format_rate(item.catch_up_rate_per_min)} would drain it within the "
+            f"and the backlog never drains at these rates; {format_rate(item.catch_up_rate_per_min)} would drain it within the "
             f"objective of {format_minutes(objective)}"
         )
+    elif item.drain_min == 0:
+        parts.append(
+            "so there is nothing to drain" if now.backlog_at_restore == 0 else "and all are dropped or discarded"
+        )
     else:
-        parts.append(f"and take {span(item.drain_min)} to drain")
+        parts.append(f"and {'takes' if wait == 'waits' else 'take'} {span(item.drain_min)} to drain")
     if item.stale_min is not None and item.stale_min > 0:
         parts.append(f"so that processing is stale for {span(item.stale_min)}")
-    sentences = [f"{parts[0]} {parts[1]}{', ' + parts[2] if len(parts) > 2 else ''}."]
+    link = ", " if parts[1].startswith("so ") else " "
+    sentences = [f"{parts[0]}{link}{parts[1]}{', ' + parts[2] if len(parts) > 2 else ''}."]
+    if item.slowest is not None:
+        sentences.append(f"Its busiest shard decides: it holds {format_count(back.backlog_at_restore)} of them.")
     if item.queue.order != "fifo" and back.fresh_age_back_min is not None:
         sentences.append(f"Fresh work is on time again {span(back.fresh_age_back_min)} after the restore.")
     if item.recovery.expired > 0:
         where = f"recorded in {item.queue.on_failure_destination}" if item.queue.on_failure_destination else "lost"
-        sentences.append(f"The age limit expires {format_count(item.recovery.expired)} items, which are {where}.")
+        sentences.append(f"Expired by the age limit and {where}: {counted(item.recovery.expired, 'item')}.")
     if item.recovery.lost_to_retention > 0:
-        sentences.append(f"Retention removes {format_count(item.recovery.lost_to_retention)} items for good.")
+        sentences.append(f"Retention removes {counted(item.recovery.lost_to_retention, 'item')} for good.")
     if item.recovery.discarded_past_deadline > 0:
-        count = format_count(item.recovery.discarded_past_deadline)
-        sentences.append(f"Consumers discard {count} items that are past their deadline.")
+        count = counted(item.recovery.discarded_past_deadline, "item")
+        sentences.append(f"Consumers discard {count} past the deadline.")
     if item.recovery.superseded > 0:
-        sentences.append(f"{format_count(item.recovery.superseded)} items are superseded and dropped.")
+        sentences.append(f"Superseded and dropped at the restore: {counted(item.recovery.superseded, 'item')}.")
     if item.rejected > 0:
-        sentences.append(f"{format_count(item.rejected)} items are refused during the outage.")
+        sentences.append(f"Refused during the outage: {counted(item.rejected, 'item')}.")
     return " ".join(sentences)
 
 
@@ -73,11 +103,12 @@ def _curves(estimates: Estimates, field: str) -> tuple[list[dict[str, Any]], flo
     outage = estimates.loaded.scenario.incident.outage_min
     values: list[dict[str, Any]] = []
     longest = 0.0
-    for item in estimates.queues.values():
+    shown, _ = _drawn(estimates)
+    for item in shown:
         recovery = item.decisive
         times, curve = recovery.times_min, getattr(recovery, field)
         shift = outage if item.queue.during_outage == "reject" else 0.0
-        for place in thin(times, curve):
+        for place in thin(times, curve, limit=points_each(len(shown))):
             minutes = float(times[place]) + shift
             longest = max(longest, minutes)
             values.append(
@@ -125,11 +156,9 @@ def backlog_figure(estimates: Estimates) -> Figure | Prose:
         {
             "queue": item.name,
             "arrival rate": item.load.arrivals.mean_tail_per_min,
-            "service rate": item.recovery.service_rate_per_min,
+            "service rate": item.service_rate_now_per_min,
             "waiting at the restore": item.recovery.backlog_at_restore,
-            "highest": "grows without end"
-            if item.recovery.peak_backlog is None
-            else format_count(item.recovery.peak_backlog),
+            "highest": _highest(item),
             "drain": minutes_or_never(item.drain_min),
             "stale": minutes_or_never(item.stale_min),
             "expired, recorded": item.expired_recorded,
@@ -138,7 +167,8 @@ def backlog_figure(estimates: Estimates) -> Figure | Prose:
         for item in estimates.queues.values()
     ]
     streams = [item.name for item in estimates.queues.values() if item.slowest is not None]
-    notes = (f"{', '.join(streams)}: the curve is the busiest shard, which decides.",) if streams else ()
+    decides = (f"{', '.join(streams)}: the curve is the busiest shard, which decides.",) if streams else ()
+    notes = (*decides, *_drawn(estimates)[1])
     return Figure(
         title="Backlog over time",
         chart=finish(_lines(estimates, "backlog", "items waiting")),
@@ -168,19 +198,27 @@ def backlog_figure(estimates: Estimates) -> Figure | Prose:
     )
 
 
+def _highest(item: QueueEstimate) -> str:
+    if item.recovery.peak_backlog is not None:
+        return format_count(item.recovery.peak_backlog)
+    acting = [limit for limit in (item.load.max_age_min, item.load.retention_min) if limit is not None]
+    return f"grows until work is {format_duration(min(acting))} old" if acting else "grows without end"
+
+
 def _text(value: Any) -> str:
     return str(value)
 
 
 def _curve_words(item: QueueEstimate) -> str:
     end = "never falls to zero at these rates" if item.drain_min is None else f"is zero {span(item.drain_min)} after it"
-    return f"{item.name} holds {format_count(item.decisive.backlog_at_restore)} at the restore and {end}."
+    what = item.name if item.slowest is None else f"The busiest shard of {item.name}"
+    return f"{what} holds {format_count(item.decisive.backlog_at_restore)} at the restore and {end}."
 
 
 def age_figure(estimates: Estimates) -> Figure | Prose:
     """Age of work at its first attempt, over time."""
     if not estimates.queues:
-        return paragraph(NO_QUEUES)
+        return paragraph("This scenario has no queues, so there is no first-attempt age to draw.")
     records = [
         {
             "queue": item.name,
@@ -209,6 +247,7 @@ def age_figure(estimates: Estimates) -> Figure | Prose:
         ),
         source=_sources(estimates),
         method=f"From the cumulative curves: the head of the queue arrived when arrivals passed departures. {FIRST_ATTEMPT}",
+        notes=_drawn(estimates)[1],
         alt="Lines of first-attempt age. "
         + " ".join(
             f"{item.name}: the oldest reaches {format_minutes(item.decisive.max_age_min)}; fresh work is on time "
@@ -225,11 +264,14 @@ def _back(minutes: float | None) -> str:
 def catch_up_figure(estimates: Estimates) -> Figure | Prose:
     """Drain time against service rate: what more capacity buys."""
     if not estimates.queues:
-        return paragraph(NO_QUEUES)
+        return paragraph("This scenario has no queues, so no service rate has to catch up.")
     objective = estimates.loaded.scenario.recovery_objective_min
     values: list[dict[str, Any]] = []
-    for item in estimates.queues.values():
-        values += _drains(item)
+    shown, notes = _drawn(estimates)
+    for item in shown:
+        # Each point is a whole recovery: many queues, or series of many rows, get fewer, so that a chapter stays quick.
+        rows = len(item.load.arrivals.rates_per_min)
+        values += _drains(item, max(10, min(40, MOST_DRAINS // len(shown), 60_000 // rows)))
     if not values:
         return paragraph("No queue holds a backlog at the restore, so there is nothing to catch up with.")
     lines = (
@@ -253,10 +295,10 @@ def catch_up_figure(estimates: Estimates) -> Figure | Prose:
     records = [
         {
             "queue": item.name,
-            "service rate today": item.queue.service_rate_per_min,
+            "service rate today": item.service_rate_now_per_min,
             "drain today": minutes_or_never(item.drain_min),
             "rate for the objective": item.catch_up_rate_per_min,
-            "more than today": max(0.0, item.catch_up_rate_per_min - item.queue.service_rate_per_min),
+            "more than today": max(0.0, item.catch_up_rate_per_min - item.service_rate_now_per_min),
         }
         for item in estimates.queues.values()
     ]
@@ -278,8 +320,10 @@ def catch_up_figure(estimates: Estimates) -> Figure | Prose:
         method=(
             "The rate that empties the backlog within H minutes: the least c with c t >= backlog + arrivals up to t for "
             "some t within H; for constant rates arrival rate + backlog / H. The curve is the same queue computed "
-            "at other service rates, without cap or ramp; the dashed line is the objective."
+            "at other service rates, without cap or ramp; the dashed line is the objective. A stream's rates are those of "
+            "all shards together, of which the busiest gets an even share."
         ),
+        notes=notes,
         alt="Falling curves of drain time against service rate. "
         + " ".join(
             f"{item.name} needs {format_rate(item.catch_up_rate_per_min)} to drain within {format_minutes(objective)}."
@@ -288,27 +332,35 @@ def catch_up_figure(estimates: Estimates) -> Figure | Prose:
     )
 
 
-def _drains(item: QueueEstimate) -> list[dict[str, Any]]:
-    load = replace(item.load, cap_concurrency=None, ramp=None)
-    mean = load.arrivals.mean_tail_per_min
+def _drains(item: QueueEstimate, points: int) -> list[dict[str, Any]]:
+    load = replace(item.shard_load or item.load, cap_concurrency=None, ramp=None)
+    mean = item.load.arrivals.mean_tail_per_min
     if mean <= 0 or item.recovery.backlog_at_restore <= 0:
         return []
-    today = item.queue.service_rate_per_min / mean
-    grid = np.unique(np.round(np.concatenate([np.linspace(1.1, max(3.0, 1.5 * today), 39), [max(today, 1.02)]]), 4))
+    now = item.service_rate_now_per_min
+    grid = np.linspace(1.1, max(3.0, 1.5 * now / mean), points - 1) * mean
     found = []
-    for headroom in grid:
-        drain = recover(replace(load, service_rate_per_min=float(headroom) * mean)).drain_min
+    # Today's rate is a point of its own, so that the chart says what the table says.
+    for rate in sorted({*(float(rate) for rate in grid), now if now > mean else 1.02 * mean}):
+        drain = recover(replace(load, service_rate_per_min=rate / item.shards)).drain_min
         if drain is not None:
-            rate = float(headroom) * mean
             found.append(
-                {"queue": item.name, "headroom": float(headroom), "rate": round(rate, 2), "drain": round(drain, 2)}
+                {
+                    "queue": item.name,
+                    "headroom": round(rate / mean, 4),
+                    "rate": round(rate, 2),
+                    "drain": round(drain, 2),
+                }
             )
     return found
 
 
 def dependency_figure(estimates: Estimates) -> Figure | Prose:
     """What drains and direct traffic together ask of each dependency, against its tested rate."""
+    if not estimates.queues:
+        return paragraph("This scenario has no queues, so no drain adds to what its dependencies bear.")
     capped = [(item, item.cap) for item in estimates.queues.values() if item.cap is not None]
+    shown, left_out = drawn(capped, lambda pair: pair[1].drain_rate_per_min, most=10 * MOST_LINES)
     if not capped:
         return paragraph(
             "No queue names a dependency with a tested rate: give dependencies and dependency to see the safe drain cap."
@@ -320,7 +372,9 @@ def dependency_figure(estimates: Estimates) -> Figure | Prose:
         if cap.dependency not in tested:
             tested[cap.dependency] = cap.tested_rate_per_min
             values.append({"dependency": cap.dependency, "part": "direct traffic", "rate": cap.direct_rate_per_min})
-        values.append({"dependency": cap.dependency, "part": f"drain of {item.name}", "rate": cap.drain_rate_per_min})
+        if (item, cap) in shown:
+            part = f"drain of {item.name}"
+            values.append({"dependency": cap.dependency, "part": part, "rate": cap.drain_rate_per_min})
         passes = cap.ramp_passes_room_after_s
         records.append(
             {
@@ -373,12 +427,19 @@ def dependency_figure(estimates: Estimates) -> Figure | Prose:
         ),
         alt="Stacked bars of load on each dependency. "
         + " ".join(
-            f"{name}: {format_rate(sum(v['rate'] for v in values if v['dependency'] == name))} of a tested "
-            f"{format_rate(rate)}."
+            f"{name}: {format_rate(_asked(capped, name))} of a tested {format_rate(rate)}."
             for name, rate in tested.items()
         ),
-        notes=("Each safe cap assumes that no other queue drains into the same dependency.",) if shared else (),
+        notes=(
+            *(("Each safe cap assumes that no other queue drains into the same dependency.",) if shared else ()),
+            *left_out,
+        ),
     )
+
+
+def _asked(capped: list[tuple[QueueEstimate, CapEstimate]], dependency: str) -> float:
+    here = [cap for _, cap in capped if cap.dependency == dependency]
+    return here[0].direct_rate_per_min + sum(cap.drain_rate_per_min for cap in here)
 
 
 _RATES = frozenset({"tested rate", "direct traffic", "room for the drain", "drain"})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -37,14 +37,35 @@ def _without_uri_grammar() -> Iterator[None]:
 with _without_uri_grammar():
     import altair as alt
 
-__all__ = ["AFTER", "BEFORE", "COLOURS", "GREY", "LINE_LEGEND", "Clock", "alt", "finish", "rules", "thin"]
+__all__ = [
+    "AFTER",
+    "BEFORE",
+    "COLOURS",
+    "GREY",
+    "LINE_LEGEND",
+    "MOST_LINES",
+    "MOST_VALUES",
+    "Clock",
+    "alt",
+    "drawn",
+    "evenly",
+    "finish",
+    "points_each",
+    "rules",
+    "thin",
+]
 
 # Colours that people with any kind of colour vision can tell apart (Okabe and Ito).
 BEFORE, AFTER, GREY = "#D55E00", "#0072B2", "#5f6368"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MOST_POINTS = 400
+# Values that one chart holds, whatever a scenario holds, and lines that one chart can show.
+MOST_VALUES, MOST_LINES = 1_000, 40
 # The points of a line are nearly invisible, there for the tooltip; its legend shows the line.
 LINE_LEGEND = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3)
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -96,8 +117,43 @@ def thin(
     """
     if len(times) <= limit:
         return np.arange(len(times))
-    even = np.linspace(0, len(times) - 1, limit).round().astype(np.int64)
+    even = np.linspace(0, len(times) - 1, max(2, limit - len(curves))).round().astype(np.int64)
     return np.unique(np.concatenate([even, [int(np.argmax(curve)) for curve in curves]]).astype(np.int64))
+
+
+def points_each(lines: int) -> int:
+    """Points that each of so many lines may have."""
+    return min(MOST_POINTS, MOST_VALUES // max(1, lines))
+
+
+def drawn(
+    items: Iterable[T], weight: Callable[[T], float], size: Callable[[T], int] = lambda _: 1, most: int = MOST_LINES
+) -> tuple[list[T], tuple[str, ...]]:
+    """The items that a chart shows, in their order, and a note where it leaves out those of least weight.
+
+    ``size`` is how much of ``most`` an item takes. The table of a figure always has every item.
+    """
+    every = list(items)
+    kept: set[int] = set()
+    used = 0
+    for place in sorted(range(len(every)), key=lambda place: -weight(every[place])):
+        if kept and used + size(every[place]) > most:
+            break
+        kept.add(place)
+        used += size(every[place])
+    if len(kept) == len(every):
+        return every, ()
+    note = f"The chart shows the {len(kept):,} that matter most of {len(every):,}; the table has them all."
+    return [item for place, item in enumerate(every) if place in kept], (note,)
+
+
+def evenly(items: Sequence[T], most: int = MOST_VALUES) -> tuple[list[T], tuple[str, ...]]:
+    """At most so many items, spread evenly from the first to the last, and a note where some are left out."""
+    if len(items) <= most:
+        return list(items), ()
+    places = np.linspace(0, len(items) - 1, most).round().astype(int)
+    note = f"The chart shows {most:,} of {len(items):,}; the table has them all."
+    return [items[place] for place in places], (note,)
 
 
 def rules(marks: Iterable[tuple[int | float, str]], field: str, temporal: bool = False) -> Any:

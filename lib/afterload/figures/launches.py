@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from afterload.estimates import Estimates, FleetEstimate
-from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, finish, thin
+from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, drawn, finish, points_each, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
+from afterload.plan.change import counted
 from afterload.units import format_count, format_duration, format_minutes, format_share
 
 __all__ = ["automation_table", "launch_figure", "launches_answer"]
@@ -34,8 +35,8 @@ def _sentence(item: FleetEstimate) -> str:
     fleet = item.fleet
     if item.missing == 0:
         return (
-            f"{item.name}: {format_count(fleet.running)} instances run and {format_count(fleet.needed)} are needed, so "
-            "nothing has to be launched."
+            f"{item.name}: {counted(fleet.running, 'instance')} {'runs' if fleet.running == 1 else 'run'} and "
+            f"{format_count(fleet.needed)} {'is' if fleet.needed == 1 else 'are'} needed, so nothing has to be launched."
         )
     start = format_duration(item.launches.start_delay_s / 60)
     if item.launches.binding == "neither":
@@ -43,13 +44,14 @@ def _sentence(item: FleetEstimate) -> str:
     else:
         binds = BINDS[item.launches.binding]
         waiting = f"{format_duration(item.launches.wait_s / 60)} of it for the launch limits ({binds})"
+    boots = f"{start} to boot and to be reachable" if item.launches.start_delay_s > 0 else "no time to boot is given"
     return (
-        f"{item.name}: {format_count(item.missing)} missing instances are in service "
-        f"{format_minutes(item.in_service_min)} after the restore: {waiting}, {start} to boot and to be reachable."
+        f"{item.name}: {counted(item.missing, 'missing instance')} {'is' if item.missing == 1 else 'are'} in service "
+        f"{format_minutes(item.in_service_min)} after the restore: {waiting}, {boots}."
     )
 
 
-def _points(item: FleetEstimate) -> list[dict[str, Any]]:
+def _points(item: FleetEstimate, limit: int) -> list[dict[str, Any]]:
     launches, running = item.launches, item.fleet.running
     times = (launches.times_s + launches.start_delay_s) / 60
     counts = running + launches.instances.astype(float)
@@ -60,18 +62,19 @@ def _points(item: FleetEstimate) -> list[dict[str, Any]]:
     times, counts = times[last], counts[last]
     return [
         {"fleet": item.name, "minutes": round(float(times[place]), 4), "serving": int(counts[place])}
-        for place in thin(times, counts)
+        for place in thin(times, counts, limit=limit)
     ]
 
 
 def launch_figure(estimates: Estimates) -> Figure | Prose:
     """Instances in service over time after the restore."""
     lacking = [item for item in estimates.fleets.values() if item.missing > 0]
+    if not estimates.fleets:
+        return paragraph("This scenario has no fleets, so there are no launches to draw.")
     if not lacking:
-        return paragraph(
-            NO_FLEETS if not estimates.fleets else "No fleet lacks instances, so there is nothing to draw."
-        )
-    values = [point for item in lacking for point in _points(item)]
+        return paragraph("No fleet lacks instances, so there is nothing to draw.")
+    shown, notes = drawn(lacking, lambda item: item.launches.in_service_s)
+    values = [point for item in shown for point in _points(item, points_each(len(shown)))]
     colour = alt.Color("fleet", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)), legend=LINE_LEGEND)
     lines = (
         alt.Chart(alt.Data(values=values))
@@ -88,7 +91,7 @@ def launch_figure(estimates: Estimates) -> Figure | Prose:
         )
     )
     needed = (
-        alt.Chart(alt.Data(values=[{"fleet": item.name, "needed": item.fleet.needed} for item in lacking]))
+        alt.Chart(alt.Data(values=[{"fleet": item.name, "needed": item.fleet.needed} for item in shown]))
         .mark_rule(strokeDash=[5, 4])
         .encode(
             y=alt.Y("needed", type="quantitative"),
@@ -106,6 +109,7 @@ def launch_figure(estimates: Estimates) -> Figure | Prose:
             "as many as it asks for; both refill steadily. Boot and network delay follow. The dashed line is what is needed. "
             "Denied requests are taken to be tried again as soon as they can pass."
         ),
+        notes=notes,
         alt="Rising steps of instances in service. "
         + " ".join(
             f"{item.name} goes from {format_count(item.fleet.running)} to {format_count(item.fleet.needed)} within "
@@ -148,7 +152,7 @@ def _record(item: FleetEstimate) -> dict[str, Any]:
 def automation_table(estimates: Estimates) -> Table | Prose:
     """What can remove capacity from each fleet, how fast, and how long it takes to get it back."""
     if not estimates.fleets:
-        return paragraph(NO_FLEETS)
+        return paragraph("This scenario has no fleets, so nothing can take capacity away.")
     records = []
     for item in estimates.fleets.values():
         automation = item.fleet.removal_automation

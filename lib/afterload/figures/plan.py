@@ -6,11 +6,11 @@ from html import escape
 from typing import Any
 
 from afterload.estimates import Estimates
-from afterload.figures.charts import AFTER, BEFORE, alt, finish
+from afterload.figures.charts import AFTER, BEFORE, alt, drawn, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, Plan, PlanItem
-from afterload.plan.change import worth
+from afterload.plan.change import counted, minutes_bought, worth
 from afterload.units import format_minutes
 
 __all__ = ["plan_answer", "plan_details", "plan_table", "worth_figure"]
@@ -20,7 +20,9 @@ def plan_answer(plan: Plan) -> Prose:
     """The plan in words: how many lines are open, and the first of them."""
     count = {status: sum(item.status == status for item in plan.items) for status in (DO, NEEDS_EVIDENCE, IN_PLACE)}
     lines = [
-        f"{count[DO]} changes are to do, {count[NEEDS_EVIDENCE]} need evidence first, {count[IN_PLACE]} are in place."
+        f"{counted(count[DO], 'change').capitalize()} {_is(count[DO])} to do, {count[NEEDS_EVIDENCE] or 'none'} "
+        f"{'needs' if count[NEEDS_EVIDENCE] == 1 else 'need'} evidence first, {count[IN_PLACE] or 'none'} "
+        f"{_is(count[IN_PLACE])} in place."
     ]
     timed = [item for item in plan.open if item.bought_min]
     if timed:
@@ -36,6 +38,10 @@ def plan_answer(plan: Plan) -> Prose:
     return sentence_list(lines)
 
 
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
 def plan_table(plan: Plan) -> Table:
     """All lines of the plan, short."""
     records = [
@@ -44,7 +50,7 @@ def plan_table(plan: Plan) -> Table:
             "change": plan.change(item).title,
             "where": item.target,
             "status": item.status,
-            "minutes bought": _bought(item),
+            "minutes bought": minutes_bought(item),
             "owner": item.owner,
         }
         for place, item in enumerate(plan.items, 1)
@@ -57,14 +63,6 @@ def _same(text: str) -> str:
     return text
 
 
-def _bought(item: PlanItem) -> str:
-    if item.status != DO:
-        return ""
-    if item.bought_min is None or item.cost_min is None:
-        return "see worth"
-    return f"costs {format_minutes(item.cost_min)}" if item.cost_min > 0 else format_minutes(item.bought_min)
-
-
 def worth_figure(plan: Plan, estimates: Estimates) -> Figure | Prose:
     """Drain today and with each change alone."""
     timed = [item for item in plan.open if item.today_min is not None and item.planned_min is not None]
@@ -75,12 +73,14 @@ def worth_figure(plan: Plan, estimates: Estimates) -> Figure | Prose:
         )
     values: list[dict[str, Any]] = []
     records = []
+    shown, notes = drawn(timed, lambda item: abs((item.today_min or 0.0) - (item.planned_min or 0.0)))
     for item in timed:
         label = _label(item)
-        values += [
-            {"change": label, "when": "today", "drain": round(item.today_min or 0.0, 4)},
-            {"change": label, "when": "with this change", "drain": round(item.planned_min or 0.0, 4)},
-        ]
+        if item in shown:
+            values += [
+                {"change": label, "when": "today", "drain": round(item.today_min or 0.0, 4)},
+                {"change": label, "when": "with this change", "drain": round(item.planned_min or 0.0, 4)},
+            ]
         records.append(
             {
                 "change": label,
@@ -113,7 +113,7 @@ def worth_figure(plan: Plan, estimates: Estimates) -> Figure | Prose:
     )
     return Figure(
         title="Drain today and with each change alone",
-        chart=finish(bars, height=max(110, 60 * len(timed))),
+        chart=finish(bars, height=max(110, 60 * len(shown))),
         table=Table.of(
             records,
             {
@@ -127,6 +127,7 @@ def worth_figure(plan: Plan, estimates: Estimates) -> Figure | Prose:
         ),
         source=f"{estimates.loaded.name} and the closed forms of the backlog chapter",
         method="The queue is computed again with this change alone; the difference of the two drains is what it buys.",
+        notes=notes,
         alt="Pairs of bars, the drain today and with one change. "
         + " ".join(
             f"{_label(item)}: {format_minutes(item.today_min or 0.0)} today, {format_minutes(item.planned_min or 0.0)} with it."

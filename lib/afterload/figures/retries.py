@@ -8,10 +8,11 @@ import numpy as np
 
 from afterload import limits
 from afterload.estimates import Estimates, StackEstimate
-from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, finish
+from afterload.figures.charts import COLOURS, LINE_LEGEND, MOST_VALUES, alt, drawn, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.model.retries import stack
+from afterload.plan.change import failing, share
 from afterload.units import format_count, format_number, format_share
 
 __all__ = ["clients_table", "layers_figure", "probability_figure", "retries_answer"]
@@ -36,16 +37,30 @@ def _sentence(item: StackEstimate) -> str:
     tries = " x ".join(str(layer.tries) for layer in item.stack.layers)
     probability = item.stack.failure_probability
     text = (
-        f"{item.name}: when {format_share(probability)} of attempts fail at the bottom, one call at the top becomes "
-        f"{format_number(item.result.multiplier)} calls at the bottom ({tries} tries), and "
-        f"{format_share(item.result.success_probability)} of calls succeed at the top."
+        f"{item.name}: when {failing(probability)} at the bottom, one call at the top becomes "
+        f"{calls_in_words(item.result.multiplier)} at the bottom ({tries} tries), and "
+        f"{share(item.result.success_probability)} of calls succeed at the top."
     )
+    if probability < 1:
+        most = stack([layer.tries for layer in item.stack.layers], 1.0).multiplier
+        text += f" If every attempt fails, it becomes {calls_in_words(most)}."
     if item.stack.request_rate_per_min is not None:
         load = item.stack.request_rate_per_min * item.result.multiplier
         text += (
-            f" {format_number(item.stack.request_rate_per_min)} calls a minute become {format_number(load)} a minute."
+            f" {format_number(item.stack.request_rate_per_min)} calls a minute at the top become {format_number(load)} a "
+            f"minute{'' if probability == 1 else f' when {share(probability)} fail'}."
         )
     return text
+
+
+def calls_in_words(multiplier: float) -> str:
+    """How many calls one becomes."""
+    text = format_number(multiplier)
+    return f"{text} {'call' if text == '1' else 'calls'}"
+
+
+def _weight(item: StackEstimate) -> float:
+    return item.result.multiplier
 
 
 def layers_figure(estimates: Estimates) -> Figure | Prose:
@@ -54,11 +69,13 @@ def layers_figure(estimates: Estimates) -> Figure | Prose:
         return paragraph(NO_STACKS)
     values: list[dict[str, Any]] = []
     records = []
+    shown, notes = drawn(estimates.stacks.values(), _weight, lambda item: len(item.stack.layers), MOST_VALUES)
     for item in estimates.stacks.values():
         for place, layer in enumerate(item.stack.layers):
             calls = item.result.calls_per_top_call[place]
             label = f"{place + 1} {layer.name}"
-            values.append({"stack": item.name, "layer": label, "calls": round(calls, 6), "tries": layer.tries})
+            if item in shown:
+                values.append({"stack": item.name, "layer": label, "calls": round(calls, 6), "tries": layer.tries})
             records.append(
                 {
                     "stack": item.name,
@@ -100,10 +117,11 @@ def layers_figure(estimates: Estimates) -> Figure | Prose:
                 "most tries": format_count,
                 "tries made": format_number,
                 "calls it makes for one at the top": format_number,
-                "fails after its tries": format_share,
+                "fails after its tries": share,
             },
         ),
         source=_source(estimates),
+        notes=notes,
         method=(
             "From the bottom up, with independent failures of probability p at the dependency: a layer of n tries makes "
             "(1 - q^n) / (1 - q) calls and fails with q^n, where q is how often the layer below fails. Calls at a layer are "
@@ -131,20 +149,22 @@ def probability_figure(estimates: Estimates) -> Figure | Prose:
     """The multiplier at any failure probability."""
     if not estimates.stacks:
         return paragraph(NO_STACKS)
-    grid = np.linspace(0.0, 1.0, 51)
+    shown, notes = drawn(estimates.stacks.values(), _weight)
+    grid = np.linspace(0.0, 1.0, min(51, max(11, MOST_VALUES // len(shown) // 10 * 10 + 1)))
     marks = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
     values: list[dict[str, Any]] = []
     records = []
     for item in estimates.stacks.values():
         tries = [layer.tries for layer in item.stack.layers]
-        values += [
-            {"stack": item.name, "p": round(float(p), 4), "multiplier": round(stack(tries, float(p)).multiplier, 6)}
-            for p in grid
-        ]
+        if item in shown:
+            values += [
+                {"stack": item.name, "p": round(float(p), 4), "multiplier": round(stack(tries, float(p)).multiplier, 6)}
+                for p in grid
+            ]
         records.append({"stack": item.name} | {format_share(p): stack(tries, p).multiplier for p in marks})
     today = [
         {"stack": item.name, "p": item.stack.failure_probability, "multiplier": round(item.result.multiplier, 6)}
-        for item in estimates.stacks.values()
+        for item in shown
     ]
     y = alt.Y(
         "multiplier", type="quantitative", scale=alt.Scale(type="log"), axis=alt.Axis(format=",~f"),
@@ -173,10 +193,10 @@ def probability_figure(estimates: Estimates) -> Figure | Prose:
         ),
         source=_source(estimates),
         method="The same formula at other failure probabilities; the point is the scenario's.",
+        notes=notes,
         alt="Rising curves of the retry multiplier against failure probability. "
         + " ".join(
-            f"{item.name} is at {format_number(item.result.multiplier)} for "
-            f"{format_share(item.stack.failure_probability)}."
+            f"{item.name} is at {format_number(item.result.multiplier)} for {share(item.stack.failure_probability)}."
             for item in estimates.stacks.values()
         ),
     )

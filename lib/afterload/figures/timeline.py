@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from afterload.figures.charts import AFTER, BEFORE, Clock, alt, finish, rules
+from afterload.figures.charts import AFTER, BEFORE, MOST_LINES, MOST_VALUES, Clock, alt, drawn, evenly, finish, rules
 from afterload.figures.figure import Figure, Prose, Table
-from afterload.figures.words import paragraph, sentence_list
+from afterload.figures.words import paragraph, sentence_list, span
 from afterload.findings import SplitWindow
+from afterload.plan.change import counted
 from afterload.scenario import LoadedScenario, TimelineEvent
 from afterload.units import format_count, format_duration, format_instant
 
@@ -33,19 +34,23 @@ def timeline_answer(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) ->
     incident, zone = loaded.scenario.incident, loaded.scenario.time_zone
     lines = [
         f"{incident.name}: the dependency failed at {format_instant(incident.trigger, zone)} and was back at "
-        f"{format_instant(incident.restored_at, zone)}, {format_duration(incident.outage_min)} "
-        f"({format_count(incident.outage_min)} min) later."
+        f"{format_instant(incident.restored_at, zone)}, {span(incident.outage_min)} later."
     ]
     lasting = [item for item in windows if item.after_min > 0]
     if lasting:
         longest = max(lasting, key=lambda item: item.after_min)
         lines.append(
-            f"{len(lasting)} of {len(windows)} impact windows reach past the restore. The longest, "
-            f"{longest.window.service}, lasted {format_count(longest.after_min)} min after it and "
+            f"{len(lasting)} of {counted(len(windows), 'impact window')} {'reaches' if len(lasting) == 1 else 'reach'} past "
+            f"the restore. The longest, {longest.window.service}, lasted {format_count(longest.after_min)} min after it and "
             f"{format_count(longest.before_min)} min before it."
         )
     elif windows:
-        lines.append(f"None of the {len(windows)} impact windows reaches past the restore.")
+        which = (
+            "The only impact window does not reach"
+            if len(windows) == 1
+            else f"None of {len(windows)} impact windows reaches"
+        )
+        lines.append(f"{which} past the restore.")
     else:
         lines.append("The scenario names no file of impact windows, so nothing is split at the restore.")
     return sentence_list(lines)
@@ -58,6 +63,7 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
     incident, clock = loaded.scenario.incident, Clock.of(loaded)
     restore = incident.restored_at
     values, records = [], []
+    shown, notes = drawn(windows, lambda item: item.total_min, most=10 * MOST_LINES)
     for item in windows:
         window = item.window
         parts = (
@@ -75,7 +81,7 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
                 "minutes": round(minutes, 3),
             }
             for part, start, end, minutes in parts
-            if minutes > 0
+            if minutes > 0 and item in shown
         ]
         records.append(
             {
@@ -89,13 +95,13 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
                 "note": window.note,
             }
         )
-    order = [item.window.service for item in windows]
-    span = (max(w.window.end for w in windows) - min(w.window.start for w in windows)).total_seconds() / 60
+    order = [item.window.service for item in shown]
+    width = (max(w.window.end for w in windows) - min(w.window.start for w in windows)).total_seconds() / 60
     bars = (
         alt.Chart(alt.Data(values=values))
         .mark_bar(height={"band": 0.7})
         .encode(
-            x=clock.axis("start", span),
+            x=clock.axis("start", width),
             x2="end",
             y=alt.Y("service", type="nominal", sort=order, title=None, axis=alt.Axis(labelLimit=220)),
             color=alt.Color(
@@ -119,7 +125,7 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
     longest = max(windows, key=lambda item: item.after_min)
     return Figure(
         title="Impact before and after the restore",
-        chart=finish(bars + line, height=max(120, 30 * len(windows))),
+        chart=finish(bars + line, height=max(120, 30 * len(shown))),
         table=Table.of(
             records,
             {
@@ -134,12 +140,13 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
             caption=f"Times in {clock.zone.key}",
         ),
         source=_source(loaded, "impacts"),
+        notes=notes,
         method=(
             "Each window is cut at the restore: before = max(0, min(end, restore) - start), "
             "after = max(0, end - max(start, restore)). A start marked 'at the latest' may be earlier."
         ),
         alt=(
-            f"Bars for {len(windows)} impact windows on a time axis, cut at {format_instant(restore, clock.zone)}. "
+            f"Bars for {counted(len(windows), 'impact window')} on a time axis, cut at {format_instant(restore, clock.zone)}. "
             f"Together {format_count(before)} min before the restore and {format_count(after)} min after it; "
             f"{longest.window.service} reaches furthest, {format_count(longest.after_min)} min past it."
         ),
@@ -153,13 +160,14 @@ def events_figure(loaded: LoadedScenario) -> Figure | Prose:
         return paragraph("No timeline: name a CSV file under incident.timeline to see the events.")
     incident, clock = loaded.scenario.incident, Clock.of(loaded)
     values = [_event(event, clock) for event in events]
+    shown, notes = evenly(values, MOST_VALUES)
     kinds = list(dict.fromkeys(event.kind or "event" for event in events))
-    span = (events[-1].at - events[0].at).total_seconds() / 60
+    width = (events[-1].at - events[0].at).total_seconds() / 60
     points = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(alt.Data(values=shown))
         .mark_point(size=90, filled=True, opacity=0.9)
         .encode(
-            x=clock.axis("at", span),
+            x=clock.axis("at", width),
             y=alt.Y(
                 "subsystem",
                 type="nominal",
@@ -200,9 +208,11 @@ def events_figure(loaded: LoadedScenario) -> Figure | Prose:
             caption=f"Times in {clock.zone.key}",
         ),
         source=_source(loaded, "timeline"),
+        notes=notes,
         method="Events as the file gives them, sorted by time; the lines are the scenario's trigger and restore.",
         alt=(
-            f"{len(events)} events of {len({v['subsystem'] for v in values})} subsystems on a time axis from "
+            f"{counted(len(events), 'event')} of {counted(len({v['subsystem'] for v in values}), 'subsystem')} on a time axis "
+            f"from "
             f"{format_instant(events[0].at, clock.zone)} to {format_instant(events[-1].at, clock.zone)}."
         ),
     )

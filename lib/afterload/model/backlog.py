@@ -54,12 +54,16 @@ def recover(load: QueueLoad) -> BacklogRecovery:
     service = float(course.capacity.rates[-1])
     left = course.outage_tally.left + course.drain_tally.left
     top = int(np.argmax(backlog))
+    peak, peak_at = float(backlog[top]), float(times[top])
+    if peak < course.backlog_at_restore:
+        # An outage of no length, with superseded work: the curve only has what is left.
+        peak, peak_at = course.backlog_at_restore, course.restore
     fresh = None if course.fresh_back is None else course.fresh_back - course.restore
     drain = None if course.empty_at is None else course.empty_at - course.restore
     return BacklogRecovery(
         backlog_at_restore=course.backlog_at_restore,
-        peak_backlog=None if course.still_grows else float(backlog[top]),
-        peak_at_min=None if course.still_grows else float(times[top]),
+        peak_backlog=None if course.still_grows else peak,
+        peak_at_min=None if course.still_grows else peak_at,
         drain_min=drain,
         empty_at_min=course.empty_at,
         fresh_age_back_min=fresh,
@@ -95,7 +99,8 @@ def catch_up_rate_per_min(load: QueueLoad, within_min: float) -> float:
     Returns:
         Items a minute: the least over ``0 < t <= within_min`` of (backlog + arrivals until ``t``) / ``t``, which is
         ``lambda + B / within_min`` for constant arrivals. Where an age limit or a deadline takes a part of the
-        work in the drain, the lower rate at which :func:`recover` is just done in time, to one part in 10^9.
+        work in the drain, the lower rate at which :func:`recover` is just done in time, to one part in 10^9; next to 0
+        where a deadline discards everything.
 
     Raises:
         ModelError: ``within_min`` is not a finite number above 0.
@@ -116,15 +121,15 @@ def catch_up_rate_per_min(load: QueueLoad, within_min: float) -> float:
         return rate
 
     def is_enough(service: float) -> bool:
-        drain = recover(replace(plain, service_rate_per_min=service)).drain_min
-        return drain is not None and drain <= within * (1.0 + 1e-12)
+        course = Course(replace(plain, service_rate_per_min=service)).run(stop_at_min=restore + within)
+        return course.empty_at is not None and course.empty_at - restore <= within * (1.0 + 1e-12)
 
     if rate == 0.0 or not is_enough(rate * (1.0 - 1e-9)):
         return rate
     too_low, enough = 0.0, rate
     if is_enough(0.0):
         return 0.0
-    while enough - too_low > 1e-9 * enough:
+    while enough - too_low > max(1e-9 * enough, 1e-12 * rate):
         middle = (too_low + enough) / 2
         too_low, enough = (too_low, middle) if is_enough(middle) else (middle, enough)
     return enough

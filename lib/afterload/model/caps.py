@@ -93,8 +93,9 @@ def ramp_passes_after_s(ramp: Ramp, item_time_s: float, rate_per_min: float) -> 
     return 60.0 * (concurrency - ramp.start) / ramp.per_min
 
 
-# A ramp is cut into straight parts of one second, or into this many parts if it takes longer than an hour.
-RAMP_PARTS = 3600
+# A ramp is cut into straight parts of one second in its first hour, then of a thousandth of the time gone.
+SECONDS_APART = 3600
+LATER_PARTS = 1.001
 
 
 def capacity_after_restore(load: QueueLoad) -> Steps:
@@ -115,9 +116,13 @@ def capacity_after_restore(load: QueueLoad) -> Steps:
     if first >= limit or slope == 0.0:
         return Steps(np.array([restore]), np.array([min(first, limit)]))
     takes = (limit - first) / slope
-    parts = int(min(RAMP_PARTS, max(1, math.ceil(takes * 60.0))))
-    edges = restore + takes * np.arange(parts + 1) / parts
-    rates = first + (limit - first) * (np.arange(parts) + 0.5) / parts
+    since = np.arange(min(SECONDS_APART, math.ceil(takes * 60.0)) + 1) / 60.0
+    if takes > since[-1]:
+        later = math.ceil(math.log(takes / since[-1]) / math.log(LATER_PARTS))
+        since = np.concatenate((since, since[-1] * LATER_PARTS ** np.arange(1, later + 1)))
+    since[-1] = takes
+    edges = restore + since
+    rates = first + slope * (since[:-1] + since[1:]) / 2
     return Steps(edges, np.append(rates, limit))
 
 

@@ -19,10 +19,12 @@ __all__ = ["Course", "Tally"]
 
 # Rates closer than this are equal: their difference is rounding, and a drain would take longer than any outage.
 SAME_RATE = 1e-12
+# A drain of more than these minutes, two million years, is never.
+LONGEST_MIN = 1e12
 # Periods that are simulated one by one although each only repeats the one before; more than these are counted.
 PLAIN_PERIODS = 60
 # Far more than any course needs; see Course.run.
-MOST_PERIODS = 20_000
+MOST_PERIODS = 5_000
 
 Limit = tuple[float, Leaving, bool]
 """An age limit: minutes, what becomes of older work, and whether that is looked at only when its turn comes."""
@@ -103,8 +105,10 @@ class Course:
         """Items in both queues."""
         return self._live_waiting + (self._side.waiting if self._side else 0.0)
 
-    def run(self) -> Course:
+    def run(self, stop_at_min: float = math.inf) -> Course:
         """Run until the backlog is empty, or for as long as it takes to know that it never is.
+
+        Whoever only asks whether it is empty by ``stop_at_min`` saves what comes later.
 
         Once arrivals, capacity and ages have settled into the profile's tail, the backlog falls by
         ``(mean service - mean arrivals) x period`` in a period, expiry aside. Above 0 it empties within a number of
@@ -112,26 +116,27 @@ class Course:
         has not emptied in two settled periods never does (four with a sideline: two for fresh work, two for the rest).
 
         Raises:
-            ModelError: the two mean rates are so close that the course takes more than 20,000 distinct periods.
+            ModelError: the two mean rates are so close that the course takes more than 5,000 distinct periods.
         """
         self.start_drain()
         profile = self.load.arrivals
         period = profile.cycle_min or max(60.0, self.restore)
         arrivals, service = profile.mean_tail_per_min, float(self.capacity.rates[-1])
         spare = service - arrivals if service - arrivals > SAME_RATE * max(service, arrivals) else 0.0
-        now = self._settle(period)
+        now = self._settle(period, stop_at_min)
+        if self.waiting > spare * LONGEST_MIN:
+            spare = 0.0
         previous: Stretch | None = None
         for count in range(MOST_PERIODS):
-            if self.empty_at is not None:
+            if self.empty_at is not None or now + self.skipped_min >= stop_at_min:
                 return self
             if spare == 0.0 and count >= (4 if self._side else 2):
                 self.still_grows = arrivals > service and previous is not None and previous.tally.removed == 0.0
                 return self
-            repeats = profile.cycle_min is not None
-            until = now + period + (0.0 if repeats or spare == 0.0 else 1.01 * self.waiting / spare)
+            until = now + period + (0.0 if profile.repeats or spare == 0.0 else 1.01 * self.waiting / spare)
             this = self._advance(now, until)
             now = until
-            if spare > 0.0 and repeats and previous is not None and self.empty_at is None:
+            if spare > 0.0 and profile.repeats and previous is not None and self.empty_at is None:
                 previous = None if self._skip(this, previous, spare * period, period) else this
             else:
                 previous = this
@@ -169,13 +174,13 @@ class Course:
         if self.load.order != "fifo":
             self._side = Sideline(self.load.sideline_after_min or 0.0, self.restore)
 
-    def _settle(self, period: float) -> float:
+    def _settle(self, period: float, stop_at_min: float) -> float:
         """Run until nothing of the time before the profile's tail acts any more, in longer and longer stretches."""
         settled = max(float(self.capacity.starts[-1]), self.load.arrivals.cycle_start_min, self.restore)
         settled += max((limit for limit, _, _ in self._drain_limits()), default=0.0)
         settled += self._side.after_min if self._side else 0.0
         now, length = self.restore, period
-        while self.empty_at is None and now < settled:
+        while self.empty_at is None and now < min(settled, stop_at_min):
             until = settled if settled - now < 1.5 * length else now + length
             self._advance(now, until)
             now, length = until, 2.0 * length
@@ -235,11 +240,17 @@ class Course:
         if not repeats or sum(falling) != 1 or sum(steady) != 1:
             return False
         tail_from = max(self.restore, self.load.arrivals.cycle_start_min)
-        if falling[0] and self._head_arrived < tail_from:
-            return False
         times = int((this.live_least if falling[0] else this.side_least) / falls_by) - 2
+        is_old = falling[0] and self._head_arrived < tail_from
+        if is_old:
+            # Up to where the work that came before the tail has been served, its ages do not repeat.
+            old = float(self.load.arrivals.cumulative(tail_from)) - self._live.gone
+            times = min(times, int(old / this.tally.served) - 2) if this.tally.served > 0.0 else 0
         if times < PLAIN_PERIODS:
             return False
+        if is_old:
+            comes = self.load.arrivals.mean_tail_per_min * period
+            self._arrivals = self._arrivals.aged(times * period, times * comes, tail_from)
         self.drain_tally.add_times(this.tally, times)
         self.skipped_min += times * period
         if falling[0]:
@@ -305,19 +316,31 @@ def _barriers(curve: Curve, limits: Sequence[Limit]) -> list[Barrier]:
 
 
 def _first_caught_up(pieces: Sequence[Piece]) -> float | None:
-    return next((piece.start for piece in pieces if piece.keeps_up and piece.end > piece.start), None)
+    """When a queue is first empty: it runs empty, or nothing waits and capacity covers what arrives."""
+    for piece in pieces:
+        if piece.end > piece.start:
+            if piece.keeps_up:
+                return piece.start
+            if piece.runs_empty:
+                return piece.end
+    return None
 
 
 def _first_both_caught_up(live: Sequence[Piece], side: Sequence[Piece]) -> float | None:
+    """The same for both queues at once; no piece of ``side`` reaches over a border of ``live``."""
     spans = [piece for piece in live if piece.end > piece.start]
     place = 0
     for piece in side:
-        if piece.end > piece.start and piece.is_empty:
+        if piece.end > piece.start:
             middle = (piece.start + piece.end) / 2
             while place < len(spans) - 1 and spans[place].end <= middle:
                 place += 1
-            if spans[place].keeps_up:
+            fresh = spans[place]
+            if piece.is_empty and fresh.keeps_up:
                 return piece.start
+            ends_together = fresh.runs_empty and fresh.end == piece.end
+            if piece.waiting_end == 0.0 and (fresh.keeps_up or ends_together):
+                return piece.end
     return None
 
 

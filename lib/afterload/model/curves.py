@@ -26,7 +26,7 @@ class RateProfile:
         edges_min: n + 1 rising times in minutes after the trigger; the first is 0.
         rates_per_min: n rates, each holding from its edge to the next.
         cycle_min: after the last edge the last ``cycle_min`` minutes repeat for ever; ``None`` lets the last
-            rate hold. A day's profile from the trigger on has ``cycle_min=1440``.
+            rate hold. A day's profile from the trigger on has ``cycle_min=1440``. At least 1 minute.
 
     Sequences and one-dimensional arrays are both taken, and kept as tuples of floats.
 
@@ -57,7 +57,7 @@ class RateProfile:
             if following <= edge:
                 raise ModelError(f"edges_min[{i}] is {following:g}, not more than {edge:g} before it; edges must rise")
         if self.cycle_min is not None:
-            cycle = number("cycle_min", self.cycle_min, above=0.0)
+            cycle = number("cycle_min", self.cycle_min, least=1.0)
             if cycle > edges[-1]:
                 raise ModelError(f"cycle_min is {cycle:g}, longer than the profile of {edges[-1]:g} min")
             object.__setattr__(self, "cycle_min", cycle)
@@ -83,9 +83,14 @@ class RateProfile:
         return float(self._edges[-1]) - self.cycle_min
 
     @property
+    def repeats(self) -> bool:
+        """The tail is a cycle of different rates."""
+        return self.cycle_min is not None and len(set(self._tail_rates())) > 1
+
+    @property
     def mean_tail_per_min(self) -> float:
         """Mean rate of the cycle, or the last rate where nothing repeats."""
-        if self.cycle_min is None or bool(np.all(self._rates == self._rates[-1])):
+        if self.cycle_min is None or not self.repeats:
             return float(self._rates[-1])
         return self._cycle_sum() / self.cycle_min
 
@@ -132,7 +137,7 @@ class RateProfile:
         """Times after 0 and strictly between ``t_from`` and ``t_to``, in minutes, at which the rate changes."""
         last = float(self._edges[-1])
         times: list[FloatArray] = [self._edges]
-        if self.cycle_min is not None and t_to > last:
+        if self.cycle_min is not None and self.repeats and t_to > last:
             inner = self._edges[self._edges > self.cycle_start_min] - self.cycle_start_min
             first = max(0, int((t_from - last) // self.cycle_min) - 1)
             count = int((t_to - last) // self.cycle_min) + 2
@@ -163,6 +168,10 @@ class RateProfile:
         into = np.clip(beyond - passed * self.cycle_min, 0.0, self.cycle_min)
         is_beyond = t >= self._edges[-1]
         return np.where(is_beyond, self.cycle_start_min + into, t), np.where(is_beyond, passed + 1.0, 0.0)
+
+    def _tail_rates(self) -> list[float]:
+        tail: list[float] = self._rates[self._edges[1:] > self.cycle_start_min].tolist()
+        return tail
 
     def _cycle_sum(self) -> float:
         if self.cycle_min is None:

@@ -93,6 +93,16 @@ class Arrivals:
     head: Curve
     from_min: float
 
+    def aged(self, clock_min: float, count: float, from_min: float) -> Arrivals:
+        """The same with everything before ``from_min`` earlier by ``clock_min`` and ``count`` arrivals.
+
+        What came between is drawn as a straight line.
+        """
+        known = self.curve(-np.inf, from_min)
+        times, values = known.times - clock_min, known.values - count
+        here = self.profile.cumulative(np.array([from_min]))
+        return Arrivals(self.profile, Curve.through(np.append(times, from_min), np.append(values, here)), from_min)
+
     def curve(self, since_min: float, until_min: float) -> Curve:
         """The cumulative curve with every knot between two times."""
         start = max(self.from_min, since_min)
@@ -149,7 +159,7 @@ class Piece(NamedTuple):
         start, end: minutes.
         gone_start, gone_end: the number up to which work has gone.
         waiting_start, waiting_end: items waiting.
-        capacity: items a minute.
+        spare: capacity left over, items a minute.
         served: items served in it.
         left: items that left in it unserved, and ``kind`` why (a :class:`Leaving`).
         is_empty: nothing waits in it.
@@ -162,12 +172,17 @@ class Piece(NamedTuple):
     gone_end: float
     waiting_start: float
     waiting_end: float
-    capacity: float
+    spare: float
     served: float
     left: float
     kind: int
     is_empty: bool
     keeps_up: bool
+
+    @property
+    def runs_empty(self) -> bool:
+        """The last item that waits goes at the end of it."""
+        return self.waiting_end == 0.0 and self.waiting_start > 0.0
 
     def cut(self, at: float) -> Piece:
         """The part up to ``at``, which lies within."""
@@ -226,13 +241,13 @@ class Queue:
         is_empty = self.gone >= top or (self.is_empty and top - self.gone <= 1e-9 * (1.0 + abs(top)))
         gone = self.gone
         if low - gone > 1e-9 * (1.0 + abs(low)):
-            pieces.append(Piece(t, t, gone, low, top - gone, top - low, rate, 0.0, low - gone, kind, False, False))
+            pieces.append(Piece(t, t, gone, low, top - gone, top - low, 0.0, 0.0, low - gone, kind, False, False))
             gone, is_empty = low, low >= top
-        on_barrier = gone <= low
+        on_barrier = gone <= low or (is_empty and low >= top)
         while t < end:
             flow = min(rate, rise) if is_empty else rate
             pushed = max(0.0, low_rise - flow) if on_barrier else 0.0
-            pace = flow + pushed
+            pace = low_rise if pushed > 0.0 else flow
             if is_empty and pace < rise:
                 is_empty = False
             if on_barrier and pace > low_rise:
@@ -259,7 +274,7 @@ class Queue:
             if until > t or after > gone:
                 pieces.append(
                     Piece(
-                        t, until, gone, after, waiting, waiting_after, rate, after - gone - left, left,
+                        t, until, gone, after, waiting, waiting_after, rate - flow, after - gone - left, left,
                         kind if left > 0.0 else Leaving.NONE, waiting == 0.0 and waiting_after == 0.0, keeps_up,
                     )
                 )  # fmt: skip

@@ -24,7 +24,7 @@ class Ramp:
         ceiling: the most concurrency reached.
 
     Raises:
-        ModelError: a value negative or not finite, or a ceiling below the start.
+        ModelError: a value negative or not finite, a gain so slow that it is none, or a ceiling below the start.
 
     Source: facts.md section 5: Lambda SQS mappings start at 5, gain 300 a minute, and end at 1,250.
     """
@@ -35,7 +35,9 @@ class Ramp:
 
     def __post_init__(self) -> None:
         start = number("ramp.start", self.start)
-        number("ramp.per_min", self.per_min)
+        gain = number("ramp.per_min", self.per_min)
+        if 0.0 < gain < 1e-3:
+            raise ModelError(f"ramp.per_min is {gain:g}, less than 0.001 a minute; give 0 for a ramp that stays")
         if number("ramp.ceiling", self.ceiling) < start:
             raise ModelError(f"ramp.ceiling is {self.ceiling:g}, below ramp.start {self.start:g}")
 

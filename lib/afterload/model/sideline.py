@@ -57,11 +57,7 @@ class Sideline:
         arrived = Curve.through(np.array(self._arrived), numbers)
         barriers = [Barrier(arrived.delayed(limit, not_before=crossed), kind, lazy) for limit, kind, lazy in limits]
         spans = [piece for piece in live if piece.end > piece.start]
-        spare = [
-            0.0 if not piece.is_empty else max(0.0, piece.capacity - piece.served / (piece.end - piece.start))
-            for piece in spans
-        ]
-        steps = Steps(np.array([piece.start for piece in spans]), np.array(spare))
+        steps = Steps(np.array([piece.start for piece in spans]), np.array([piece.spare for piece in spans]))
         return self.queue.advance(start, end, Curve.through(crossed, numbers), barriers, steps)
 
     def ages(self, pieces: Sequence[Piece], skipped_min: float) -> FloatArray:

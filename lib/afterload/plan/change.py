@@ -7,9 +7,25 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from afterload.estimates import Estimates
-from afterload.units import format_minutes
+from afterload.scenario import LoadedScenario
+from afterload.units import DURATION_SUFFIXES, RATE_SUFFIXES, format_count, format_minutes, format_share
 
-__all__ = ["COUPLED", "DO", "IN_PLACE", "NEEDS_EVIDENCE", "NOT_HERE", "Change", "PlanItem", "quoted", "worth"]
+__all__ = [
+    "COUPLED",
+    "DO",
+    "IN_PLACE",
+    "NEEDS_EVIDENCE",
+    "NOT_HERE",
+    "Change",
+    "PlanItem",
+    "counted",
+    "failing",
+    "minutes_bought",
+    "quoted",
+    "share",
+    "where",
+    "worth",
+]
 
 DO, NEEDS_EVIDENCE, IN_PLACE, NOT_HERE = "to do", "needs evidence", "in place", "does not apply"
 COUPLED = "Minutes need the coupled model."
@@ -85,6 +101,51 @@ def worth(item: PlanItem) -> str:
             parts.append(f"Buys no minutes here: the drain stays at {format_minutes(item.today_min)}.")
     parts += [text for text in (item.bounds, item.price) if text]
     return " ".join(parts)
+
+
+def minutes_bought(item: PlanItem) -> str:
+    """The minutes of a line for a table: bought or cost, or where else its worth stands."""
+    if item.status != DO:
+        return ""
+    if item.bought_min is None or item.cost_min is None:
+        return "see worth"
+    return f"costs {format_minutes(item.cost_min)}" if item.cost_min > 0 else format_minutes(item.bought_min)
+
+
+def counted(number: float, thing: str) -> str:
+    """A number of things in words: "1 item", "1,200 items", "no items"."""
+    if number == 0:
+        return f"no {thing}s"
+    if number < 0.5:
+        return f"less than 1 {thing}"
+    return f"{format_count(number)} {thing if round(number) == 1 else thing + 's'}"
+
+
+def share(value: float) -> str:
+    """A share in percent that is "0 %" or "100 %" only where it is just that."""
+    if 0 < value < 5e-5:
+        return "under 0.01 %"
+    return "over 99.9 %" if 0.9995 <= value < 1 else format_share(value)
+
+
+def failing(probability: float) -> str:
+    """How many attempts fail, as a clause: "40 % of attempts fail", "every attempt fails"."""
+    if probability in (0, 1):
+        return "every attempt fails" if probability else "no attempt fails"
+    return f"{share(probability)} of attempts fail"
+
+
+_SUFFIXES = ("", *(f"_{suffix}" for suffix in (*DURATION_SUFFIXES, *RATE_SUFFIXES)))
+
+
+def where(loaded: LoadedScenario, *path: str | int) -> str:
+    """Where a value or a part of it came from, under whichever of its names it was given: ``orders.yaml line 14``."""
+    *above, last = path
+    keys = [(*above, f"{last}{suffix}") for suffix in _SUFFIXES]
+    for given, origin in loaded.overridden.items():
+        if any(given[: len(key)] == key for key in keys):
+            return origin
+    return next((found for found in (loaded.where(*key) for key in keys) if found != "default"), "default")
 
 
 def quoted(text: str | None, placeholder: str) -> str:

@@ -11,13 +11,13 @@ from typing import Any
 from afterload import __version__
 from afterload.estimates import Estimates
 from afterload.plan.build import Plan
-from afterload.plan.change import PlanItem, worth
+from afterload.plan.change import PlanItem, minutes_bought, worth
 from afterload.units import format_minutes
 
 __all__ = ["plan_csv", "plan_json", "plan_markdown", "plan_records"]
 
 # A spreadsheet reads a cell that begins with one of these as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
 
@@ -112,8 +112,7 @@ def plan_markdown(plan: Plan, estimates: Estimates) -> str:
         "| ---: | --- | --- | --- | ---: | --- |",
     ]
     for place, item in enumerate(plan.items, 1):
-        bought = "" if item.bought_min is None else format_minutes(item.bought_min)
-        cells = (str(place), plan.change(item).title, item.target, item.status, bought, item.owner)
+        cells = (str(place), plan.change(item).title, item.target, item.status, minutes_bought(item), item.owner)
         lines.append(f"| {' | '.join(_plain(cell) for cell in cells)} |")
     for place, item in enumerate(plan.items, 1):
         change = plan.change(item)

@@ -29,6 +29,8 @@ INTERRUPT_GRACE_S = 5.0
 OUTPUT_GRACE_S = 20
 # More printed text than this is no report, and may be an endless loop.
 MAX_PRINTED_CHARACTERS = 50_000
+# A page must stay one that a browser opens. The largest chart of a chapter has about a hundredth of this.
+MAX_SHOWN_CHARACTERS = 5_000_000
 
 _Problem = tuple[str, str]
 
@@ -99,6 +101,8 @@ class _ChapterClient(PapermillNotebookClient):  # type: ignore[misc]
         self._over_limit = False
         self._outputs_missing = False
         self._printed = 0
+        self._shown = 0
+        self._left_out = ""
 
     def execute(self, **_: Any) -> NotebookNode:
         self.reset_execution_trackers()
@@ -197,6 +201,8 @@ class _ChapterClient(PapermillNotebookClient):  # type: ignore[misc]
                 # papermill takes a bare exit with code 0 for success.
                 evalue = f"the cell asked to exit with code {evalue or 0}"
             return ename, evalue
+        if self._left_out:
+            return "OutputLimit", self._left_out
         if self._outputs_missing:
             return "OutputMissing", f"the outputs of this cell did not arrive within {OUTPUT_GRACE_S} s"
         return None
@@ -276,14 +282,21 @@ class _ChapterClient(PapermillNotebookClient):  # type: ignore[misc]
             await asyncio.sleep(0)
 
     def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> Any:
+        content = msg["content"]
         if msg["msg_type"] == "stream":
             room = MAX_PRINTED_CHARACTERS - self._printed
-            text = msg["content"]["text"]
+            text = content["text"]
             self._printed += len(text)
-            if room <= 0:
-                return None
             if len(text) > room:
-                msg["content"]["text"] = text[:room] + "\n[more was printed than is kept]\n"
+                self._left_out = f"more was printed than the {MAX_PRINTED_CHARACTERS:,} characters that are kept"
+                content["text"] = text[: max(room, 0)]
+            if not content["text"]:
+                return None
+        elif msg["msg_type"] in ("display_data", "execute_result"):
+            self._shown += sum(len(str(value)) for value in content["data"].values())
+            if self._shown > MAX_SHOWN_CHARACTERS:
+                self._left_out = f"more was shown than the {MAX_SHOWN_CHARACTERS:,} characters that are kept"
+                return None
         return super().process_message(msg, cell, cell_index)
 
 

@@ -22,6 +22,7 @@ from afterload.errors import ChapterError
 __all__ = ["START_ATTEMPTS", "OwnKernelManager", "describe_end", "quiet_log", "started_kernel"]
 
 START_ATTEMPTS = 3
+END_LIMIT_S = 5
 
 quiet_log = logging.getLogger("afterload.report.kernel")
 quiet_log.addHandler(logging.NullHandler())
@@ -51,12 +52,13 @@ def started_kernel(client: NotebookClient) -> Iterator[None]:
     Only the start is tried again: other runs may take a port between its choice and its use. Raises
     :class:`ChapterError` where no attempt succeeds.
     """
-    with tempfile.TemporaryDirectory(prefix="afterload-") as folder:
+    with tempfile.TemporaryDirectory(prefix="afterload-", ignore_cleanup_errors=True) as folder:
         environment = {**os.environ, "IPYTHONDIR": folder}
         # The order of a set must not differ from run to run.
         environment.setdefault("PYTHONHASHSEED", "0")
-        _start(client, environment)
         try:
+            # Inside: an interrupt may come while the kernel starts.
+            _start(client, environment)
             yield
         finally:
             _stop(client)
@@ -84,12 +86,29 @@ def _start(client: NotebookClient, environment: dict[str, str]) -> None:
 
 
 def _stop(client: NotebookClient) -> None:
-    if client.km is not None:
+    manager = client.km
+    if manager is not None:
         # Nothing that goes wrong at the end may cost what was computed.
         with suppress(RuntimeError, OSError, zmq.ZMQError):
             client._cleanup_kernel()
+        _end_process(manager)
     client.km = None
     client.kc = None
+
+
+def _end_process(manager: Any) -> None:
+    """Kill a kernel that the manager has not ended: after an interrupt it may not know that there is one."""
+    process = getattr(getattr(manager, "provisioner", None), "process", None)
+    if process is None or process.poll() is not None:
+        return
+    with suppress(OSError):
+        if hasattr(os, "killpg"):
+            # A kernel leads a process group of its own, which holds what its cells have started.
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(END_LIMIT_S)
 
 
 def describe_end(manager: Any) -> str:

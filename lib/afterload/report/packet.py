@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
-from afterload.errors import AfterloadError, ChapterError, NotFoundError
-from afterload.estimates import Estimates, estimate
+from nbformat import NotebookNode
+from papermill.translators import translate_parameters
+
+from afterload.errors import ChapterError, NotFoundError, OutputError
+from afterload.estimates import estimate
+from afterload.figures import answer
 from afterload.files import write_all
-from afterload.plan import Plan, build_plan, plan_csv, plan_json, plan_markdown
+from afterload.plan import build_plan, plan_csv, plan_json, plan_markdown
 from afterload.report.exporter import PacketExporter
 from afterload.report.nodes import notebook_text
-from afterload.report.run import CELL_TIMEOUT_S, run_packet
-from afterload.resources import resource
+from afterload.report.run import CELL_TIMEOUT_S, INJECTED_TAG, run_packet
+from afterload.resources import BUILTIN, resource
 from afterload.scenario import LoadedScenario
 from afterload.yamltree import plain
 
-__all__ = ["Packet", "chapter_paths", "make_packet", "slug"]
+__all__ = ["Packet", "chapter_paths", "check_folder", "make_packet", "slug"]
+
+SLUG_LENGTH = 80
 
 
 @dataclass(frozen=True)
 class Packet:
-    """What was written: the packet's path first, all files, what failed, and the results it rests on."""
+    """What was written: the packet's path first, all files; what failed, what was warned of, the answer in lines."""
 
     html: Path
     files: tuple[Path, ...]
     failures: tuple[str, ...]
     warnings: tuple[str, ...]
+    summary: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raise :class:`ChapterError` if a part failed; the packet of the others stays where it is."""
@@ -39,8 +49,33 @@ class Packet:
 
 
 def slug(name: str) -> str:
-    """A team's name as the name of a file: letters, digits and dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:80] or "team"
+    """A team's name as the name of a file: letters, digits and dashes.
+
+    A name of which little is left gets a few digits of its hash, so that the packet of one team does not replace
+    another's.
+    """
+    bare = unicodedata.normalize("NFKD", name)
+    kept = re.sub(r"[^a-z0-9]+", "-", "".join(char for char in bare if not unicodedata.combining(char)).lower())
+    kept = kept.strip("-")
+    lost = any(char.isalnum() and not char.isascii() and not unicodedata.combining(char) for char in bare)
+    if kept and not lost and len(kept) <= SLUG_LENGTH:
+        return kept
+    digits = sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{kept[: SLUG_LENGTH - 9].strip('-') or 'team'}-{digits}"
+
+
+def check_folder(folder: str | Path) -> None:
+    """Raise :class:`OutputError` where it is clear before any work that nothing can be written into ``folder``."""
+    path = Path(folder).absolute()
+    try:
+        nearest = next(each for each in (path, *path.parents) if each.exists())
+        is_folder = nearest.is_dir()
+    except (OSError, ValueError) as problem:
+        raise OutputError(f"cannot write into {folder}: {getattr(problem, 'strerror', None) or problem}") from problem
+    if not is_folder:
+        raise OutputError(f"cannot write into {folder}: {nearest} is a file, not a folder")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise OutputError(f"cannot write into {folder}: permission denied")
 
 
 def chapter_paths(folder: str | Path | None = None, names: Sequence[str] = ()) -> tuple[Path, ...]:
@@ -78,41 +113,67 @@ def make_packet(
     """
     scenario = loaded.scenario
     title = f"{scenario.team}: recovery load, {scenario.incident.name}"
+    overrides = {path: plain(value) for path, value in loaded.overrides.items()}
     run = run_packet(
         chapters or chapter_paths(),
-        {"scenario": scenario_path, "overrides": _plain(loaded)},
+        {"scenario": scenario_path, "overrides": overrides},
         title,
         progress=progress,
         cell_timeout_s=cell_timeout_s,
     )
     name, target = slug(scenario.team), Path(folder)
-    html = target / f"{name}.html"
-    contents: dict[Path, str] = {
-        html: PacketExporter().to_html(run.nb, title),
-        target / f"{name}.ipynb": notebook_text(run.nb),
-    }
+    _set_parameters(run.nb, {"scenario": _path_from(target, scenario_path), "overrides": overrides})
+    html, notebook = target / f"{name}.html", target / f"{name}.ipynb"
     failures = [f"chapter {failure.chapter}: {failure.ename}: {failure.evalue}" for failure in run.failures]
-    plan_files, problem = _plan_files(loaded, target / name)
-    contents |= plan_files
+    summary, plan_files, problem = _plan_files(loaded, target / name)
     failures += [problem] if problem else []
+    page, problem = _page(run.nb, title)
+    failures += [problem] if problem else []
+    contents: dict[Path, str] = {html: page} if page else {}
+    contents |= {notebook: notebook_text(run.nb), **plan_files}
     write_all(contents)
-    return Packet(html, tuple(contents), tuple(failures), run.warnings)
+    return Packet(next(iter(contents)), tuple(contents), tuple(failures), run.warnings, summary)
 
 
-def _plain(loaded: LoadedScenario) -> dict[str, object]:
-    return {path: plain(value) for path, value in loaded.overrides.items()}
-
-
-def _plan_files(loaded: LoadedScenario, stem: Path) -> tuple[dict[Path, str], str]:
-    """The plan's files, or why there are none: a fault here must not lose the chapters."""
+def _page(nb: NotebookNode, title: str) -> tuple[str, str]:
+    """The page, or why there is none: a fault this late must not lose the executed notebook."""
     try:
-        estimates: Estimates = estimate(loaded)
-        plan: Plan = build_plan(estimates)
+        return PacketExporter().to_html(nb, title), ""
+    except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the rest is written
+        return "", f"page: {type(problem).__name__}: {problem}"
+
+
+def _path_from(folder: Path, scenario_path: str) -> str:
+    """The scenario as seen from the packet's folder, where Jupyter runs the notebook again.
+
+    So the notebook tells nothing of the machine, and the same folders elsewhere give the same bytes.
+    """
+    if scenario_path.startswith(BUILTIN):
+        return scenario_path
+    path = Path(scenario_path)
+    try:
+        return Path(os.path.relpath(path.parent.resolve() / path.name, folder.resolve())).as_posix()
+    except ValueError:  # another drive
+        return scenario_path
+
+
+def _set_parameters(nb: NotebookNode, parameters: dict[str, object]) -> None:
+    for cell in nb.cells:
+        if INJECTED_TAG in cell.metadata.get("tags", []):
+            cell.source = translate_parameters("python3", "python", parameters, "Parameters")
+
+
+def _plan_files(loaded: LoadedScenario, stem: Path) -> tuple[tuple[str, ...], dict[Path, str], str]:
+    """The answer in lines and the plan's files, or why there are none: a fault here must not lose the chapters."""
+    try:
+        estimates = estimate(loaded)
+        plan = build_plan(estimates)
+        summary = tuple(answer.answer(estimates, plan).text.splitlines())
         files = {
             stem.with_name(f"{stem.name}-plan.csv"): plan_csv(plan),
             stem.with_name(f"{stem.name}-plan.md"): plan_markdown(plan, estimates),
             stem.with_name(f"{stem.name}-plan.json"): plan_json(plan, estimates),
         }
-    except (AfterloadError, ArithmeticError, LookupError, TypeError, ValueError) as problem:
-        return {}, f"plan files: {type(problem).__name__}: {problem}"
-    return files, ""
+    except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the chapters are written
+        return (), {}, f"plan files: {type(problem).__name__}: {problem}"
+    return summary, files, ""

@@ -13,17 +13,17 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from afterload.errors import ParameterError
+from afterload.errors import OutputError, ParameterError
 from afterload.report.bind import bind, parameter_defaults
 from afterload.report.engine import ENGINE_NAME, ChapterEngine, Failure, failures_of
 from afterload.report.nodes import read_notebook
 
-__all__ = ["CELL_TIMEOUT_S", "PacketRun", "run_packet"]
+__all__ = ["CELL_TIMEOUT_S", "INJECTED_TAG", "PacketRun", "run_packet"]
 
 CELL_TIMEOUT_S = 300.0
 START_TIMEOUT_S = 60
 
-_INJECTED_TAG = "injected-parameters"
+INJECTED_TAG = "injected-parameters"
 _MARKER_TAG = "papermill-error-cell-tag"
 _WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
 # IPython's advice beside an exit, which is a failure of the cell already.
@@ -88,7 +88,7 @@ def _execute(
 
     # By hand, so that it also works where entry points are not installed.
     papermill_engines.register(ENGINE_NAME, ChapterEngine)
-    with tempfile.TemporaryDirectory(prefix="afterload-") as folder, _quiet():
+    with _temporary_folder() as folder, _quiet():
         output = Path(folder) / "packet.ipynb"
         # The failures are in the notebook, which papermill has written before it raises.
         with suppress(papermill.PapermillExecutionError):
@@ -105,6 +105,19 @@ def _execute(
                 execution_timeout=cell_timeout_s,
             )
         return read_notebook(output)
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[str]:
+    """A folder that goes when the block is left; raises :class:`OutputError` where it cannot be written into."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="afterload-", ignore_cleanup_errors=True) as folder:
+            yield folder
+    except OSError as problem:
+        raise OutputError(
+            f"cannot write into the temporary folder {tempfile.gettempdir()}: {problem.strerror or problem}; "
+            "TMPDIR names another one"
+        ) from problem
 
 
 @contextmanager
@@ -162,8 +175,8 @@ def _tidy(nb: NotebookNode) -> None:
     for cell in nb.cells:
         for name in ("papermill", "execution"):
             cell.metadata.pop(name, None)
-        if _INJECTED_TAG in cell.metadata.get("tags", []):
-            cell["id"] = _INJECTED_TAG
+        if INJECTED_TAG in cell.metadata.get("tags", []):
+            cell["id"] = INJECTED_TAG
         if cell.cell_type != "code":
             continue
         cell.outputs = [output for output in cell.outputs if _WIDGET_TYPE not in output.get("data", {})]

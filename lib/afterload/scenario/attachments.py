@@ -100,14 +100,15 @@ class _Table:
 def _open(path: Path, required: tuple[str, ...], optional: tuple[str, ...], zone: ZoneInfo | None) -> _Table:
     table = _Table(str(path), [], [], "", zone)
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
     except OSError as problem:
         reason = "no such file" if isinstance(problem, FileNotFoundError) else (problem.strerror or str(problem))
         table.refuse(0, "", reason)
         return table
     table.digest = sha256(raw).hexdigest()
     if len(raw) > MAX_BYTES:
-        table.refuse(0, "", f"is {len(raw):,} bytes, more than {MAX_BYTES:,}")
+        table.refuse(0, "", "is too large", f"at most {MAX_BYTES:,} bytes")
         return table
     try:
         text = raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")

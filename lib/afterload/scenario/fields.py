@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from difflib import get_close_matches
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, ClassVar, get_args, get_origin
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import (
@@ -40,18 +40,21 @@ __all__ = [
     "MaybeCount",
     "MaybeLabel",
     "MaybeMinutes",
+    "MaybePath",
     "MaybeRate",
     "MaybeSeconds",
     "MaybeShare",
     "Minutes",
-    "Number",
     "Quantity",
     "Rate",
+    "RatePerSecond",
     "Rates",
     "Seconds",
     "Section",
     "Share",
     "Zone",
+    "label_in",
+    "none_is_none",
     "quantity_of",
     "section_in",
 ]
@@ -84,15 +87,22 @@ class Quantity:
     @property
     def example(self) -> str:
         """A value that would be accepted as text."""
-        return '"1,200/min"' if self.kind == "rate" else ('"2 s"' if self.suffix == "s" else '"15 min"')
+        examples = {"per_min": '"1,200/min"', "per_s": '"2/s"', "s": '"2 s"'}
+        return examples.get(self.suffix, '"15 min"')
 
     def read(self, value: Any, factor: float | None) -> float:
         """Read one value: a bare number times ``factor``, or text with its unit where it is None."""
+        table = units.RATE_SUFFIXES if self.kind == "rate" else units.DURATION_SUFFIXES
         if factor is not None:
-            return units.read_number(value) * factor
-        if self.kind == "rate":
-            return units.read_rate_per_min(value)
-        return units.read_duration_min(value) / units.DURATION_SUFFIXES[self.suffix]
+            number = units.read_number(value) * factor
+            if self.kind == "duration":
+                units.check_duration_min(number * table[self.suffix], f"{value} in this unit")
+        elif self.kind == "rate":
+            number = units.read_rate_per_min(value) / table[self.suffix]
+        else:
+            number = units.read_duration_min(value) / table[self.suffix]
+        # Both forms of one quantity give the same number, whatever the order of the divisions.
+        return float(f"{number:.15g}")
 
 
 @dataclass(frozen=True)
@@ -145,6 +155,7 @@ Minutes = Annotated[float, _DURATION[0], _DURATION[1]]
 MaybeMinutes = Annotated[float | None, _DURATION[0], _quantity("duration", "min", optional=True)[1]]
 Seconds = Annotated[float, *_quantity("duration", "s")]
 MaybeSeconds = Annotated[float | None, *_quantity("duration", "s", optional=True)]
+RatePerSecond = Annotated[float, *_quantity("rate", "per_s")]
 
 
 def _label(value: Any) -> str:
@@ -162,6 +173,29 @@ def _label(value: Any) -> str:
 
 def _maybe_label(value: Any) -> str | None:
     return None if value is None or value == "none" else _label(value)
+
+
+def label_in(value: Any) -> str | None:
+    """A label in raw data; None where it is absent, none or not one."""
+    try:
+        return _maybe_label(value)
+    except UnitError:
+        return None
+
+
+def _maybe_path(value: Any) -> str | None:
+    if value is None or value == "none":
+        return None
+    if not isinstance(value, str) or not value.strip():
+        raise UnitError(f"{value!r} is not a path", "a path relative to the scenario file, or builtin:NAME")
+    return value
+
+
+def _none(value: Any) -> Any:
+    return None if value == "none" else value
+
+
+none_is_none = BeforeValidator(_none)
 
 
 def _zone(value: Any) -> ZoneInfo:
@@ -182,13 +216,16 @@ def _instant(value: Any, info: ValidationInfo) -> datetime:
     return units.read_instant(value, zone if isinstance(zone, tzinfo) else None)
 
 
+# A number, or the text of one with thousands commas.
+_BARE_NUMBER = {"type": ["number", "string"], "minimum": 0, "pattern": r"^[0-9][0-9,]*(\.[0-9]+)?$"}
 _STRING: JsonSchemaValue = {"type": "string"}
-_LABEL: JsonSchemaValue = {"type": ["string", "number"], "maxLength": 200}
+_LABEL: JsonSchemaValue = {"type": ["string", "number"], "minLength": 1, "maxLength": 200}
 
 Label = Annotated[str, BeforeValidator(_label), WithJsonSchema(_LABEL)]
 MaybeLabel = Annotated[
     str | None, BeforeValidator(_maybe_label), WithJsonSchema({"type": ["string", "number", "null"]})
 ]
+MaybePath = Annotated[str | None, BeforeValidator(_maybe_path), WithJsonSchema({"type": ["string", "null"]})]
 Zone = Annotated[ZoneInfo, BeforeValidator(_zone), WithJsonSchema({**_STRING, "examples": ["America/Los_Angeles"]})]
 Instant = Annotated[
     datetime,
@@ -205,9 +242,6 @@ MaybeCount = Annotated[
     int | None,
     BeforeValidator(lambda value: None if value is None or value == "none" else units.read_count(value)),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": ["string", "null"]}]}),
-]
-Number = Annotated[
-    float, BeforeValidator(units.read_number), WithJsonSchema({"type": ["number", "string"], "minimum": 0})
 ]
 Share = Annotated[
     float,
@@ -252,6 +286,13 @@ class Section(BaseModel):
             known.update(dict.fromkeys(quantity.keys(name) if quantity else (name,), name))
         return known
 
+    short_form: ClassVar[JsonSchemaValue | None] = None  # JSON Schema of the text that from_text takes
+
+    @classmethod
+    def from_text(cls, text: str) -> dict[str, Any] | None:
+        """What a short form, such as a name alone, stands for; None if the section has no short form."""
+        return None
+
     @model_validator(mode="before")
     @classmethod
     def _gather(cls, data: Any) -> Any:
@@ -280,9 +321,9 @@ class Section(BaseModel):
                 continue
             field = cls.model_fields[name]
             own = properties.pop(name)
-            choices = []
+            choices: list[dict[str, Any]] = []
             for key, factor in quantity.keys(name).items():
-                one: dict[str, Any] = {"type": "string"} if factor is None else {"type": "number", "minimum": 0}
+                one: dict[str, Any] = {"type": "string"} if factor is None else dict(_BARE_NUMBER)
                 if quantity.many:
                     one = {"type": "array", "items": one}
                 if quantity.whole_name and factor is None:
@@ -294,9 +335,18 @@ class Section(BaseModel):
                 choices.append({"required": [key]})
             if name in required:
                 required.remove(name)
-                schema.setdefault("allOf", []).append({"oneOf": choices})
+            else:
+                choices.append({"not": {"anyOf": list(choices)}})
+            schema.setdefault("allOf", []).append({"oneOf": choices})
+        for name, field in cls.model_fields.items():
+            if none_is_none in field.metadata:
+                properties[name].setdefault("anyOf", []).append({"const": "none"})
         if not required:
             schema.pop("required", None)
+        if cls.short_form is not None:
+            own = dict(schema)
+            schema.clear()
+            schema["anyOf"] = [cls.short_form, own]
         return schema
 
 

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 
 from afterload import limits
-from afterload.errors import AfterloadError, ScenarioError, UnitError
+from afterload.errors import AfterloadError, NotFoundError, ScenarioError, UnitError
 from afterload.resources import BUILTIN, builtin_path
 from afterload.scenario.attachments import (
     ArrivalSeries,
@@ -24,12 +24,17 @@ from afterload.scenario.attachments import (
     read_series,
     read_timeline,
 )
+from afterload.scenario.fields import Inside, Section, label_in, section_in
 from afterload.scenario.overrides import Overrides, apply_overrides, read_overrides
 from afterload.scenario.problems import Problem, dotted, nearest, problems_of
-from afterload.scenario.schema import Scenario
-from afterload.yamltree import DataPath, YamlTree, plain, read_file
+from afterload.scenario.schema import Queue, Scenario
+from afterload.units import read_count
+from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_file
 
 __all__ = ["LoadedScenario", "load_scenario"]
+
+# Problems shown of one attached file; the rest is counted.
+MOST_ROWS = 100
 
 Reader = Callable[[Path, ZoneInfo | None], tuple[Attachment, list[Problem]]]
 
@@ -53,20 +58,56 @@ class LoadedScenario:
 
     def where(self, *path: str | int) -> str:
         """Where a value came from: ``orders.yaml line 14``, ``--set queues...``, or ``default``."""
-        wanted = tuple(path)
-        for prefix, origin in self.overridden.items():
+        wanted = _written(path, self.tree.data)
+        for prefix in sorted(self.overridden, key=len, reverse=True):
             if wanted[: len(prefix)] == prefix:
-                return origin
+                return self.overridden[prefix]
         if wanted in self.tree.lines:
             return f"{self.name} line {self.tree.lines[wanted]}"
+        for below, origin in self.overridden.items():
+            if below[: len(wanted)] == wanted:
+                return origin
         return "default"
+
+
+def _written(path: DataPath, data: Any) -> DataPath:
+    """The keys under which a value stands: retention may be written as retention_days."""
+    kind: Any = Scenario
+    keys: list[str | int] = []
+    for part in path:
+        if isinstance(kind, Inside):
+            kind = kind.section
+        elif isinstance(kind, type) and issubclass(kind, Section):
+            name = kind.keys().get(str(part), "")
+            quantity = kind.quantities().get(name)
+            options = quantity.keys(name) if quantity and isinstance(data, dict) else {}
+            part = next((key for key in options if key in data), part)
+            kind = section_in(kind.model_fields[name].annotation) if name else None
+        keys.append(part)
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            data = None
+    return tuple(keys)
 
 
 def _locate(path: str | Path) -> tuple[Path, str]:
     text = str(path)
     if text.startswith(BUILTIN):
-        return builtin_path(text, Path()), text.rsplit("/", 1)[-1]
-    return Path(text).expanduser(), Path(text).name
+        return _builtin(text, Path()), text.rsplit("/", 1)[-1]
+    try:
+        return Path(text).expanduser(), Path(text).name
+    except RuntimeError as problem:
+        raise NotFoundError(f"{text}: no such file: {problem}") from None
+
+
+def _builtin(text: str, base: Path) -> Path:
+    """The file that a path in a scenario names; whatever the system makes of it, :class:`NotFoundError` if none."""
+    try:
+        return builtin_path(text, base)
+    except (OSError, RuntimeError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise NotFoundError(f"{text[:60]!r} cannot be a file: {reason}") from None
 
 
 def load_scenario(path: str | Path, overrides: Overrides = None) -> LoadedScenario:
@@ -89,12 +130,12 @@ def load_scenario(path: str | Path, overrides: Overrides = None) -> LoadedScenar
         scenario = Scenario.model_validate(data, context={"zone": zone})
     except ValidationError as error:
         problems += problems_of(error, changed, Scenario, overridden)
-    problems += _cross_checks(changed, overridden, scenario)
+    problems += _cross_checks(changed, overridden)
     read, found = _attachments(changed, overridden, file.resolve().parent, zone)
     problems += found
     if problems or scenario is None:
         raise _error(file, problems)
-    digest = sha256(json.dumps(plain(data), sort_keys=True, default=str).encode())
+    digest = sha256(json.dumps(_as_written(data), sort_keys=True, default=str).encode())
     for key in sorted(read, key=dotted):
         digest.update(f"\n{dotted(key)} {read[key].digest}".encode())
     return LoadedScenario(
@@ -108,6 +149,17 @@ def load_scenario(path: str | Path, overrides: Overrides = None) -> LoadedScenar
         tree=changed,
         overridden=overridden,
     )
+
+
+def _as_written(value: Any) -> Any:
+    """Copy data for the digest: version 1.40 is not 1.4, and 5 given as a number is 5 in a file."""
+    if isinstance(value, dict):
+        return {str(key): _as_written(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_written(item) for item in value]
+    if isinstance(value, WrittenInt | WrittenFloat) and value.text != str(plain(value)):
+        return ["written", value.text]
+    return plain(value)
 
 
 def _rows(attachment: Attachment | None) -> Any:
@@ -148,14 +200,20 @@ class _Checker:
         return {name: item for name, item in items.items() if isinstance(item, dict)}
 
 
-def _cross_checks(tree: YamlTree, overridden: Mapping[DataPath, str], scenario: Scenario | None) -> list[Problem]:
+def _cross_checks(tree: YamlTree, overridden: Mapping[DataPath, str]) -> list[Problem]:
     check = _Checker(tree, overridden)
-    known = tree.data.get("dependencies")
+    known = tree.data.get("dependencies", {})
     names = [str(name) for name in known] if isinstance(known, dict) else []
+    for part in ("dependencies", "queues", "call_stacks", "clients", "fleets"):
+        items = tree.data.get(part)
+        for name in items if isinstance(items, dict) else ():
+            if str(name) != str(name).strip() and str(name).strip():
+                check.refuse((part, name), f"the name {name!r} begins or ends with a space", repr(str(name).strip()))
     for part in ("queues", "call_stacks", "clients"):
         for name, item in check.named(part).items():
-            wanted = item.get("dependency")
-            if isinstance(wanted, str) and wanted != "none" and wanted not in names:
+            wanted = label_in(item.get("dependency"))
+            # Where dependencies is no mapping, that is said already, and every reference would be wrong.
+            if wanted is not None and wanted not in names and isinstance(known, dict):
                 near = nearest(wanted, names)
                 check.refuse(
                     (part, name, "dependency"),
@@ -165,54 +223,74 @@ def _cross_checks(tree: YamlTree, overridden: Mapping[DataPath, str], scenario: 
     if not any(tree.data.get(part) for part in ("queues", "call_stacks", "clients", "fleets")):
         check.refuse((), "holds nothing to compute", "at least one of queues, call_stacks, clients and fleets")
     _client_modes(check)
-    if scenario is not None:
-        _service_ranges(check, scenario)
+    _service_ranges(check)
     return check.problems
 
 
 def _client_modes(check: _Checker) -> None:
     for name, item in check.named("clients").items():
-        sdk, version, mode = item.get("sdk"), item.get("version"), item.get("mode", "default")
-        if not isinstance(sdk, str) or mode not in ("default", "legacy", "standard", "adaptive"):
+        sdk, version, mode = label_in(item.get("sdk")), label_in(item.get("version")), item.get("mode", "default")
+        if sdk is None or mode not in ("default", "legacy", "standard", "adaptive"):
             continue
         try:
             limits.check_sdk(sdk)
         except UnitError:
             continue
         try:
-            limits.client_preset(sdk, None if version is None else str(getattr(version, "text", version)), mode)
+            limits.client_preset(sdk, version, mode)
         except UnitError as problem:
             field = "version" if "is not a version" in problem.message else "mode"
             check.refuse(("clients", name, field), problem.message, problem.accepted)
 
 
-def _service_ranges(check: _Checker, scenario: Scenario) -> None:
-    """Values that the service itself would refuse."""
+def _minutes_in(item: Mapping[str, Any], name: str) -> tuple[str, float] | None:
+    """A duration of a queue in minutes with the key under which it stands; None where it is absent or wrong."""
+    for key, factor in Queue.quantities()[name].keys(name).items():
+        try:
+            if item.get(key) is not None:
+                return key, Queue.quantities()[name].read(item[key], factor)
+        except UnitError:
+            return None
+    return None
+
+
+def _count_in(item: Any, name: str) -> int | None:
+    try:
+        return read_count(item[name]) if isinstance(item, dict) and name in item else None
+    except UnitError:
+        return None
+
+
+def _service_ranges(check: _Checker) -> None:
+    """Values that the service itself would refuse. Read one by one, so that no other mistake hides them."""
     low, high = (
         limits.whole("lambda.sqs.max_concurrency.minimum"),
         limits.whole("lambda.sqs.max_concurrency.maximum"),
     )
     shortest, longest = (limits.value(f"lambda.async.max_age_s.{end}") / 60 for end in ("minimum", "maximum"))
-    kept = limits.value("sqs.retention_s.maximum") / 60
-    for name, queue in scenario.queues.items():
-        cap, age = queue.drain_cap, queue.age_limit_min
-        if queue.service == "sqs-lambda" and cap is not None and not low <= cap.concurrency <= high:
+    least, kept = 1.0, limits.value("sqs.retention_s.maximum") / 60
+    for name, queue in check.named("queues").items():
+        service = queue.get("service")
+        cap = _count_in(queue.get("drain_cap"), "concurrency")
+        if service == "sqs-lambda" and cap and not low <= cap <= high:
             check.refuse(
                 ("queues", name, "drain_cap", "concurrency"),
-                f"{cap.concurrency} is out of range for an SQS mapping",
+                f"{cap} is out of range for an SQS mapping",
                 f"{low} to {high:,}",
             )
-        if queue.service == "lambda-async" and age is not None and not shortest <= age <= longest:
+        age = _minutes_in(queue, "age_limit_min") if service == "lambda-async" else None
+        if age is not None and age[1] > 0 and not shortest <= age[1] <= longest:
             check.refuse(
-                ("queues", name, "age_limit"),
-                f"{age:g} min is out of range for an asynchronous invocation",
+                ("queues", name, age[0]),
+                f"{age[1]:g} min is out of range for an asynchronous invocation",
                 f"{shortest:g} to {longest:g} min",
             )
-        if queue.service == "sqs-lambda" and queue.retention_min is not None and not 1 <= queue.retention_min <= kept:
+        retention = _minutes_in(queue, "retention_min") if service == "sqs-lambda" else None
+        if retention is not None and retention[1] > 0 and not least <= retention[1] <= kept:
             check.refuse(
-                ("queues", name, "retention"),
-                f"{queue.retention_min:g} min is out of range for SQS",
-                f"1 to {kept:g} min",
+                ("queues", name, retention[0]),
+                f"{retention[1]:g} min is out of range for SQS",
+                f"{least:g} to {kept:g} min",
             )
 
 
@@ -233,16 +311,21 @@ def _attachments(
     found: dict[DataPath, Attachment] = {}
     problems: list[Problem] = []
     for path, text, reader in wanted:
-        if not isinstance(text, str) or not text.strip():
+        if not isinstance(text, str) or not text.strip() or text == "none":
             continue
         try:
-            file = builtin_path(text, base)
-        except AfterloadError as problem:
-            check.refuse(path, str(problem), "a path below the scenario's folder, or builtin:NAME")
+            file = _builtin(text, base)
+            is_file = file.is_file()
+        except (AfterloadError, OSError) as problem:
+            reason = problem if isinstance(problem, AfterloadError) else f"{text[:60]!r}: {problem.strerror}"
+            check.refuse(path, str(reason), "a path below the scenario's folder, or builtin:NAME")
             continue
-        if not file.is_file():
+        if not is_file:
             check.refuse(path, f"{text!r} names no file ({file})", "a path relative to the scenario file")
             continue
         found[path], bad = reader(file, zone)
-        problems += bad
+        problems += bad[:MOST_ROWS]
+        if len(bad) > MOST_ROWS:
+            words = f"and {len(bad) - MOST_ROWS:,} more problems in this file"
+            problems.append(Problem(bad[0].file, bad[MOST_ROWS].line, "", words))
     return found, check.problems + problems

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from afterload.errors import InputError, OverrideError
+from afterload.errors import InputError, OverrideError, UnitError
 from afterload.scenario.fields import Inside, Section, section_in
 from afterload.scenario.problems import dotted, nearest
 from afterload.yamltree import DataPath, read_text
@@ -30,7 +30,7 @@ def read_overrides(given: Overrides) -> dict[str, Any]:
         if text.startswith("{"):
             try:
                 given = json.loads(text)
-            except json.JSONDecodeError as problem:
+            except (ValueError, RecursionError) as problem:
                 raise OverrideError(f"overrides: {text[:60]!r} is not JSON: {problem}") from None
         else:
             given = [line for line in (line.strip() for line in text.splitlines()) if line]
@@ -51,11 +51,18 @@ def read_overrides(given: Overrides) -> dict[str, Any]:
         path = path.strip()
         if path in result:
             raise OverrideError(f"--set {item}: {path} is set twice")
-        try:
-            result[path] = read_text(value.strip(), f"--set {path}").data
-        except InputError:
-            result[path] = value.strip()
+        result[path] = _typed(value.strip(), path)
     return result
+
+
+def _typed(text: str, path: str) -> Any:
+    """A value typed by hand: read as YAML, except that a # or & in it is no comment and no anchor but text."""
+    if text[:1] not in tuple("[{\"'") and ("#" in text or text[:1] in tuple("&*!")):
+        return text
+    try:
+        return read_text(text, f"--set {path}").data
+    except InputError:
+        return text
 
 
 def apply_overrides(data: Any, overrides: Mapping[str, Any], root: type[Section]) -> tuple[Any, dict[DataPath, str]]:
@@ -66,14 +73,19 @@ def apply_overrides(data: Any, overrides: Mapping[str, Any], root: type[Section]
     """
     data = copy.deepcopy(data)
     given: dict[DataPath, str] = {}
+    fields: dict[DataPath, str] = {}
     for path, value in overrides.items():
         origin = f"--set {path}"
-        where = _set(data, path, value, root, origin)
-        given[where] = origin
+        where, field = _set(data, path, value, root, origin)
+        for earlier, other in fields.items():
+            if earlier[: len(field)] == field:
+                raise OverrideError(f"{origin}: replaces what {other} gives: keep one of them")
+        given[where] = fields[field] = origin
     return data, given
 
 
-def _set(data: Any, path: str, value: Any, root: type[Section], origin: str) -> DataPath:
+def _set(data: Any, path: str, value: Any, root: type[Section], origin: str) -> tuple[DataPath, DataPath]:
+    """Set one value; give its path, and the same with the last key as the field is called without a unit."""
     here: Any = data
     kind: Any = root
     key: Any
@@ -82,10 +94,12 @@ def _set(data: Any, path: str, value: Any, root: type[Section], origin: str) -> 
     while True:
         key, rest = _step(here, kind, rest, origin, where)
         where.append(key)
+        field = tuple(where)
         if isinstance(kind, Inside):
             kind = kind.section
         elif isinstance(kind, type) and issubclass(kind, Section):
             name = kind.keys()[str(key)]
+            field = (*where[:-1], kind.base(name))
             quantity = kind.quantities().get(name)
             for other in quantity.keys(name) if quantity else ():
                 if other != key and isinstance(here, dict):
@@ -93,19 +107,29 @@ def _set(data: Any, path: str, value: Any, root: type[Section], origin: str) -> 
             kind = section_in(kind.model_fields[name].annotation)
         if not rest:
             here[key] = value
-            return tuple(where)
+            return tuple(where), field
         below = here[key] if isinstance(here, list) else here.get(key)
         if not isinstance(below, dict | list):
             if below is not None and kind is None:
                 raise OverrideError(f"{origin}: {dotted(where)} holds a single value, so nothing stands below it")
-            below = {}
+            short = isinstance(below, str) and isinstance(kind, type) and issubclass(kind, Section)
+            below = (_written_out(kind, below) if short else None) or {}
             here[key] = below
         here = below
+
+
+def _written_out(section: type[Section], text: str) -> dict[str, Any] | None:
+    try:
+        return section.from_text(text)
+    except UnitError:
+        return None  # the short form is wrong too: validation says so
 
 
 def _step(here: Any, kind: Any, rest: str, origin: str, where: list[str | int]) -> tuple[str | int, str]:
     """Take the next key off the path: the longest known one that the rest begins with."""
     head = rest.split(".", 1)[0]
+    if rest.endswith("."):
+        raise OverrideError(f"{origin}: the path ends with a dot")
     if isinstance(here, list):
         return _item(here, rest, head, origin, where)
     if isinstance(kind, type) and issubclass(kind, Section):
@@ -131,7 +155,7 @@ def _item(here: list[Any], rest: str, head: str, origin: str, where: list[str | 
     for place, name in enumerate(names):
         if name and (rest == name or rest.startswith(f"{name}.")):
             return place, rest[len(name) + 1 :]
-    if head.isdigit() and int(head) < len(here):
+    if head.isascii() and head.isdigit() and len(head) < 9 and int(head) < len(here):
         return int(head), rest[len(head) + 1 :]
     raise OverrideError(
         f"{origin}: {head!r} is not an item of {dotted(where)}; known: {', '.join(filter(None, names))}, "

@@ -29,9 +29,15 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        field = f" {self.field}:" if self.field and not self.file.endswith(f" {self.field}") else ""
+        field = f" {_one_line(self.field)}:" if self.field and not self.file.endswith(f" {self.field}") else ""
         accepted = f"; accepted: {self.accepted}" if self.accepted else ""
-        return f"{place}:{field} {self.message}{accepted}"
+        return f"{place}:{field} {_one_line(self.message, 600)}{accepted}"
+
+
+def _one_line(text: str, most: int = 200) -> str:
+    """The text without what could break the line or colour a terminal, and of bounded length."""
+    shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[:most])
+    return shown if len(text) <= most else f"{shown}..."
 
 
 def dotted(path: Iterable[str | int]) -> str:
@@ -53,6 +59,8 @@ def problems_of(
     found = []
     for detail in error.errors(include_url=False):
         path, section, name = _locate(detail["loc"], tree.data, root)
+        if detail["type"] != "missing":
+            path = _written(path, tree.data)
         message, accepted = _explain(detail, path, section, name)
         origin = next((given for prefix, given in overridden.items() if path[: len(prefix)] == prefix), None)
         if origin is not None:
@@ -88,6 +96,16 @@ def _locate(loc: tuple[int | str, ...], data: Any, root: type[Section]) -> tuple
         except (KeyError, IndexError, TypeError):
             data = None
     return tuple(path), section, name
+
+
+def _written(path: DataPath, data: Any) -> DataPath:
+    """The part of a path that a person wrote: a default that does not fit belongs to its section."""
+    for place, part in enumerate(path):
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return path[:place]
+    return path
 
 
 _BOUNDS = {
@@ -141,7 +159,10 @@ def _shown(value: Any) -> str:
 
 def _unit(section: type[Section], name: str) -> str:
     quantity = section.quantities().get(name)
-    return f" {'a minute' if quantity.kind == 'rate' else quantity.suffix}" if quantity else ""
+    if quantity is None:
+        return ""
+    words = {"per_min": "a minute", "per_s": "a second"}
+    return f" {words.get(quantity.suffix, quantity.suffix)}"
 
 
 def _wanted(section: type[Section], name: str) -> str:

@@ -17,18 +17,20 @@ from afterload.scenario.fields import (
     MaybeCount,
     MaybeLabel,
     MaybeMinutes,
+    MaybePath,
     MaybeRate,
     MaybeSeconds,
     MaybeShare,
     Minutes,
-    Number,
     Quantity,
     Rate,
+    RatePerSecond,
     Rates,
     Seconds,
     Section,
     Share,
     Zone,
+    none_is_none,
 )
 
 __all__ = [
@@ -62,7 +64,7 @@ class ArrivalRate(Section):
         Rates, Field(description="24 rates, for the hours 0 to 23 of a day in the team's time zone.")
     ] = None
     series: Annotated[
-        str | None,
+        MaybePath,
         Field(description="CSV file with the columns at and rate_per_min (or rate_per_s, or count)."),
     ] = None
 
@@ -96,8 +98,8 @@ class Incident(Section):
     name: Annotated[Label, Field(description="What people call the event.")]
     trigger: Annotated[Instant, Field(description="When the dependency failed, with an offset.")]
     restored_at: Annotated[Instant, Field(description="When the dependency was back, with an offset.")]
-    timeline: Annotated[str | None, Field(description="CSV of events: at, end, subsystem, kind, event.")] = None
-    impacts: Annotated[str | None, Field(description="CSV of impact windows: service, start, end.")] = None
+    timeline: Annotated[MaybePath, Field(description="CSV of events: at, end, subsystem, kind, event.")] = None
+    impacts: Annotated[MaybePath, Field(description="CSV of impact windows: service, start, end.")] = None
 
     @field_validator("restored_at")
     @classmethod
@@ -141,6 +143,8 @@ class DrainCap(Section):
 class RampUp(Section):
     """How fast consumers come up after the restore, as concurrency."""
 
+    short_form = {"enum": list(limits.RAMPS)}
+
     start: Annotated[Count, Field(description="Items in work at once at the restore.")]
     per_min: Annotated[Count, Field(description="Added concurrency a minute.")]
     ceiling: Annotated[Count, Field(ge=1, description="Highest concurrency.")]
@@ -148,7 +152,12 @@ class RampUp(Section):
     @model_validator(mode="before")
     @classmethod
     def _preset(cls, data: Any) -> Any:
-        return limits.ramp_preset(data) if isinstance(data, str) else data
+        return cls.from_text(data) if isinstance(data, str) else data
+
+    @classmethod
+    def from_text(cls, text: str) -> dict[str, Any]:
+        """The numbers of a preset."""
+        return dict(limits.ramp_preset(text))
 
     @field_validator("ceiling")
     @classmethod
@@ -224,14 +233,19 @@ class Queue(Section):
         Share, Field(description="Share of the backlog that later work makes unnecessary and consumers drop.")
     ] = 0.0
     item_time_s: Annotated[MaybeSeconds, Field(description="Seconds that one item takes.")] = None
-    drain_cap: Annotated[DrainCap | None, Field(description="Limit on concurrency between backlog and dependency.")] = (
-        None
-    )
+    drain_cap: Annotated[
+        DrainCap | None,
+        none_is_none,
+        Field(description="Limit on concurrency between backlog and dependency; none: no limit."),
+    ] = None
     ramp: Annotated[
         RampUp | None,
+        none_is_none,
         Field(description="How fast consumers come up: start, per_min, ceiling, or a preset's name."),
     ] = None
-    stream: Annotated[StreamShards | None, Field(description="For streams: shards and their batches.")] = None
+    stream: Annotated[
+        StreamShards | None, none_is_none, Field(description="For streams: shards and their batches.")
+    ] = None
     dependency: Annotated[MaybeLabel, Field(description="Name of the dependency that the consumers call.")] = None
     resources: Annotated[Resources, Field(description="Names for the commands of the plan.")] = Resources()
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
@@ -298,7 +312,7 @@ class Client(Section):
     number: Annotated[Count, Field(ge=1, description="Clients of this kind: processes, not hosts.")]
     max_attempts: Annotated[
         MaybeCount,
-        Field(ge=1, le=1000, description="Attempts in all where the team sets them; none: the mode's own."),
+        Field(description="Attempts in all where the team sets them; none: the mode's own."),
     ] = None
     service: Annotated[
         Literal["dynamodb", "other"],
@@ -306,6 +320,13 @@ class Client(Section):
     ] = "other"
     dependency: Annotated[MaybeLabel, Field(description="Name of the dependency called.")] = None
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
+
+    @field_validator("max_attempts")
+    @classmethod
+    def _some_attempts(cls, value: int | None) -> int | None:
+        if value is not None and not 1 <= value <= 1000:
+            raise UnitError(f"{value} is out of range", "1 to 1000, or none for the mode's own")
+        return value
 
     @field_validator("sdk")
     @classmethod
@@ -321,20 +342,21 @@ class LaunchLimits(Section):
     request_burst: Annotated[Count, Field(ge=1, description="Requests that a full bucket holds.")] = limits.whole(
         "ec2.run_instances.request_burst"
     )
-    request_refill_per_s: Annotated[Number, Field(gt=0, description="Requests a second that refill it.")] = (
+    request_refill_per_s: Annotated[RatePerSecond, Field(gt=0, description="Requests a second that refill it.")] = (
         limits.value("ec2.run_instances.request_refill_per_s")
     )
-    instance_burst: Annotated[Count, Field(ge=1, description="Instances that a full bucket holds.")] = limits.whole(
-        "ec2.run_instances.instance_burst"
-    )
-    instance_refill_per_s: Annotated[Number, Field(gt=0, description="Instances a second that refill it.")] = (
+    instance_burst: Annotated[
+        Count, Field(ge=1, validate_default=True, description="Instances that a full bucket holds.")
+    ] = limits.whole("ec2.run_instances.instance_burst")
+    instance_refill_per_s: Annotated[RatePerSecond, Field(gt=0, description="Instances a second that refill it.")] = (
         limits.value("ec2.run_instances.instance_refill_per_s")
     )
     throttle_factor: Annotated[
         Share, Field(gt=0, description="Share of its usual limits that the provider grants; 1: all.")
     ] = 1.0
     other_callers_share: Annotated[
-        Share, Field(lt=1, description="Share of the limits that other callers in the account use.")
+        Share,
+        Field(lt=1, validate_default=True, description="Share of the limits that other callers in the account use."),
     ] = 0.0
     buckets_full: Annotated[Share, Field(description="How full the buckets are at the restore; 1: full.")] = 1.0
     boot_time_s: Annotated[Seconds, Field(description="Seconds from launch to a running process.")] = 0.0
@@ -345,19 +367,22 @@ class LaunchLimits(Section):
     def _fits(cls, value: int, info: ValidationInfo) -> int:
         asked = info.data.get("instances_per_request", 1)
         if asked > value:
-            raise UnitError(f"{value} is less than the {asked} instances of one request", "smaller requests")
+            raise UnitError(
+                f"instance_burst {value} is less than the {asked} instances of one request", "smaller requests"
+            )
         return value
 
     @field_validator("other_callers_share")
     @classmethod
     def _something_left(cls, value: float, info: ValidationInfo) -> float:
-        kept = info.data.get("throttle_factor", 1.0) * (1 - value)
+        factor = info.data.get("throttle_factor", 1.0)
+        kept = factor * (1 - value)
         least = {"request_burst": 1, "instance_burst": info.data.get("instances_per_request", 1)}
         for name, needed in least.items():
             if name in info.data and round(info.data[name] * kept, 9) < needed:
                 raise UnitError(
-                    f"and throttle_factor leave {info.data[name] * kept:g} of {name} {info.data[name]:g}, so that no "
-                    f"request of {least['instance_burst']} instances can ever pass",
+                    f"throttle_factor {factor:g} and other_callers_share {value:g} leave {info.data[name] * kept:g} of "
+                    f"{name} {info.data[name]}: no request of {least['instance_burst']} instances can ever pass",
                     "smaller requests, or limits that leave more",
                 )
         return value
@@ -365,6 +390,8 @@ class LaunchLimits(Section):
 
 class Automation(Section):
     """Something that can take capacity away by itself."""
+
+    short_form = {"type": "string", "minLength": 1}
 
     name: Annotated[Label, Field(description="An Auto Scaling process or the name of the team's own automation.")]
     pause: Annotated[MaybeLabel, Field(description="Command that pauses it, if it is not an Auto Scaling process.")] = (
@@ -376,7 +403,12 @@ class Automation(Section):
     @model_validator(mode="before")
     @classmethod
     def _from_name(cls, data: Any) -> Any:
-        return {"name": data} if isinstance(data, str) else data
+        return cls.from_text(data) if isinstance(data, str) else data
+
+    @classmethod
+    def from_text(cls, text: str) -> dict[str, Any]:
+        """A name alone."""
+        return {"name": text}
 
 
 class Fleet(Section):

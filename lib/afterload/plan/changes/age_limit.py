@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate, estimate_queue
-from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, quoted
+from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, counted, quoted, where
 from afterload.scenario import Queue
-from afterload.units import format_count, format_duration
+from afterload.units import format_duration
 
 __all__ = ["CHANGE"]
 
 ID = "age-limit"
+# Longest record age that a stream mapping takes (service model): 7 days.
+STREAM_MOST_MIN = 604_800 / 60
 
 
 def _items(estimates: Estimates) -> Iterator[PlanItem]:
@@ -25,23 +28,21 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     target = f"queues.{item.name}"
     owner = queue.owner or loaded.scenario.owner or "no owner yet"
     limit, useful = queue.age_limit_min, queue.goes_stale_after_min
-    has = "no age limit" if limit is None else f"an age limit of {format_duration(limit)}"
-    sink = f"expired work goes to {queue.on_failure_destination}" if queue.on_failure_destination else "no destination"
     shown = ("age_limit" if limit is not None else "goes_stale_after") if limit or useful else "arrival_rate"
-    where = loaded.where("queues", item.name, shown)
-    evidence = f"It has {has}, {sink} ({where})."
+    evidence = f"It has {_today(item)} ({where(loaded, 'queues', item.name, shown)})."
     if limit is None and useful is None:
-        ask = f"Does this work lose its worth with age? Give queues.{item.name}.goes_stale_after, or say that it does not."
+        said = where(loaded, "queues", item.name, "goes_stale_after")
+        if said != "default":
+            keeps = f"Its work keeps its worth, whatever its age ({said})."
+            return PlanItem(ID, target, NOT_HERE, keeps, owner=owner)
+        ask = f"Does this work lose its worth with age? Give queues.{item.name}.goes_stale_after; none says that it does not."
         return PlanItem(ID, target, NEEDS_EVIDENCE, f"{evidence} {ask}", owner=owner)
-    planned_limit = min(value for value in (limit, useful) if value is not None)
-    if queue.service in ("lambda-async", "stream-lambda"):
-        planned_limit = max(planned_limit, limits.value("lambda.async.max_age_s.minimum") / 60)
+    planned_limit = _accepted(queue.service, min(value for value in (limit, useful) if value is not None))
     fits = limit is not None and limit <= planned_limit + 1e-9
     if fits and queue.on_failure_destination:
         return PlanItem(ID, target, IN_PLACE, evidence, owner=owner)
     if useful is not None and not fits:
         evidence = f"{evidence} Its work is worth nothing after {format_duration(useful)}."
-    destination = queue.on_failure_destination or "a destination"
     changed = queue.model_copy(
         update={"age_limit_min": planned_limit, "on_failure_destination": queue.on_failure_destination or "destination"}
     )
@@ -50,40 +51,75 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     words = ""
     if item.drain_min is None and planned.drain_min is not None:
         words = f"Brings the drain from never to {format_duration(planned.drain_min)}."
-    elif planned.drain_min is None:
+    elif planned.drain_min is None and useful is not None and not fits:
         words = "Does not make the backlog drain: the service rate is too low for what arrives."
     return PlanItem(
         ID, target, DO, evidence,
         bounds=f"{words} No item older than {format_duration(planned_limit)} is served.".strip(),
-        price=(
-            f"Expires {format_count(planned.recovery.expired)} items, recorded in {destination} and not processed"
-            f"{f'; today {format_count(item.lost)} are lost without a record' if item.lost > 0 else ''}."
-        ),
+        price=_price(item, planned),
         today_min=item.drain_min, planned_min=planned.drain_min,
         owner=owner, apply=apply, undo=undo,
     )  # fmt: skip
+
+
+def _today(item: QueueEstimate) -> str:
+    queue, acting = item.queue, item.load.max_age_min
+    if queue.age_limit_min is not None:
+        has = f"an age limit of {format_duration(queue.age_limit_min)}"
+    elif acting is not None:
+        has = f"no age limit of its own, so the service's {format_duration(acting)} act"
+    else:
+        has = "no age limit"
+    if queue.on_failure_destination:
+        return f"{has}, and expired work goes to {queue.on_failure_destination}"
+    return f"{has}, and no destination for what expires"
+
+
+def _accepted(service: str, limit_min: float) -> float:
+    """The nearest age limit that the service takes."""
+    if service not in ("lambda-async", "stream-lambda"):
+        return limit_min
+    most = limits.value("lambda.async.max_age_s.maximum") / 60 if service == "lambda-async" else STREAM_MOST_MIN
+    return min(max(limit_min, limits.value("lambda.async.max_age_s.minimum") / 60), most)
+
+
+def _price(item: QueueEstimate, planned: QueueEstimate) -> str:
+    expired = planned.recovery.expired
+    if expired <= 0:
+        text = "Expires nothing in this outage"
+    else:
+        sink = item.queue.on_failure_destination or "a destination"
+        text = f"Expires {counted(expired, 'item')}, recorded in {sink} and not processed"
+    if item.lost > 0:
+        text += f"; today {counted(item.lost, 'item')} would be lost without a record"
+    return f"{text}."
 
 
 def _commands(queue: Queue, limit_min: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
     seconds = round(limit_min * 60)
     function = quoted(queue.resources.function, "FUNCTION_NAME")
     mapping = quoted(queue.resources.event_source_mapping, "MAPPING_UUID")
-    sink = quoted(f'{{"OnFailure":{{"Destination":"{queue.on_failure_destination or "DESTINATION_ARN"}"}}}}', "")
+    destination = {"OnFailure": {"Destination": queue.on_failure_destination or "DESTINATION_ARN"}}
+    sink = quoted(json.dumps(destination, ensure_ascii=False, separators=(",", ":")), "")
     if queue.service == "lambda-async":
         undo = f"aws lambda delete-function-event-invoke-config --function-name {function}"
         if queue.age_limit_min is not None:
+            # put replaces the whole configuration, so that a destination which was not there goes again.
             undo = (
-                f"aws lambda update-function-event-invoke-config --function-name {function} "
+                f"aws lambda put-function-event-invoke-config --function-name {function} "
                 f"--maximum-event-age-in-seconds {round(queue.age_limit_min * 60)}"
+                f"{f' --destination-config {sink}' if queue.on_failure_destination else ''}"
             )
         return (
+            f"# keep what is set now: aws lambda get-function-event-invoke-config --function-name {function}",
             f"aws lambda put-function-event-invoke-config --function-name {function} "
             f"--maximum-event-age-in-seconds {seconds} --maximum-retry-attempts 1 --destination-config {sink}",
         ), (undo,)
     if queue.service == "stream-lambda":
         command = f"aws lambda update-event-source-mapping --uuid {mapping} --maximum-record-age-in-seconds"
         earlier = -1 if queue.age_limit_min is None else round(queue.age_limit_min * 60)
-        return (f"{command} {seconds} --destination-config {sink}",), (f"{command} {earlier}",)
+        kept = () if queue.on_failure_destination else ("# then take the destination out of the mapping",)
+        return (f"{command} {seconds} --destination-config {sink}",), (f"{command} {earlier}", *kept)
     if queue.service == "sqs-lambda":
         return (
             f"# in the handler of {queue.resources.function or 'the consumer'}: when now - SentTimestamp > {seconds} s, "

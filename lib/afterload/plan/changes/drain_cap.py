@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from afterload import limits
 from afterload.estimates import CapEstimate, Estimates, QueueEstimate, estimate_queue
-from afterload.plan.change import COUPLED, DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, quoted
+from afterload.model.backlog import cap_rate_per_min
+from afterload.plan.change import COUPLED, DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, quoted, where
 from afterload.scenario import Queue
 from afterload.scenario.schema import DrainCap
 from afterload.units import format_duration, format_rate
@@ -26,16 +27,17 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     target = f"queues.{item.name}"
     owner = queue.owner or loaded.scenario.owner or "no owner yet"
     today = f"a cap of {queue.drain_cap.concurrency:,} at once" if queue.drain_cap else "no drain cap"
-    where = loaded.where("queues", item.name, "drain_cap" if queue.drain_cap else "service_rate")
+    line = where(loaded, "queues", item.name, "drain_cap" if queue.drain_cap else "service_rate")
     if cap is None or cap.safe_concurrency is None:
         missing = f"queues.{item.name}.item_time" if cap else f"queues.{item.name}.dependency and its tested rate"
-        ask = f"It has {today} ({where}). The safe cap needs {missing}."
+        ask = f"It has {today} ({line}). The safe cap needs {missing}."
         return PlanItem(ID, target, NEEDS_EVIDENCE, ask, bounds=COUPLED, owner=owner)
     room = (
         f"{cap.dependency} was tested to {format_rate(cap.tested_rate_per_min)} and has "
-        f"{format_rate(cap.direct_rate_per_min)} of direct traffic ({loaded.where('dependencies', cap.dependency)})"
+        f"{format_rate(cap.direct_rate_per_min)} of direct traffic ({where(loaded, 'dependencies', cap.dependency)})"
     )
-    evidence = f"It has {today} and drains at {format_rate(cap.drain_rate_per_min)} ({where}); {room}."
+    drains = f"It has {today} and drains at {format_rate(cap.drain_rate_per_min)} ({line})"
+    evidence = f"{drains}; {room}.{_others(estimates, item, cap)}"
     safe = cap.safe_concurrency
     least, most = (limits.whole(f"lambda.sqs.max_concurrency.{end}") for end in ("minimum", "maximum"))
     if queue.service == "sqs-lambda":
@@ -43,7 +45,7 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     if safe < (least if queue.service == "sqs-lambda" else 1):
         return PlanItem(
             ID, target, NEEDS_EVIDENCE,
-            f"{evidence} Direct traffic leaves no room for a drain: test the dependency to a higher rate, or hold "
+            f"{evidence} Direct traffic leaves too little room for a cap: test the dependency to a higher rate, or hold "
             "direct traffic back while the backlog drains.",
             bounds=COUPLED, owner=owner,
         )  # fmt: skip
@@ -51,9 +53,11 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
         return PlanItem(ID, target, IN_PLACE, evidence, owner=owner)
     changed = queue.model_copy(update={"drain_cap": DrainCap(concurrency=safe)})
     planned = estimate_queue(loaded, item.name, changed)
-    words = f"Brings the drain to {format_duration(planned.drain_min)}." if planned.drain_min is not None else (
-        "With this cap the backlog never drains: the dependency needs a higher tested rate."
-    )  # fmt: skip
+    words = ""
+    if planned.drain_min is None and item.drain_min is None:
+        words = "With or without it the backlog never drains at these rates."
+    elif planned.drain_min is None:
+        words = "With this cap the backlog never drains: the dependency needs a higher tested rate."
     return PlanItem(
         ID, target, DO, evidence,
         bounds=_bounds(cap, safe, item, words),
@@ -64,7 +68,7 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
 
 
 def _bounds(cap: CapEstimate, safe: int, item: QueueEstimate, words: str) -> str:
-    rate = format_rate(min(cap.room_per_min, cap.safe_rate_per_min or 0.0))
+    rate = format_rate(cap_rate_per_min(safe, item.queue.item_time_s or 1.0))
     text = (
         f"A cap of {safe:,} at once bounds the drain at {rate}, so that {cap.dependency} stays within its tested rate."
     )
@@ -74,10 +78,30 @@ def _bounds(cap: CapEstimate, safe: int, item: QueueEstimate, words: str) -> str
             f"what the overload costs needs the coupled model."
         )
     if cap.ramp_passes_room_after_s is not None and item.queue.drain_cap is None:
+        after = format_duration(cap.ramp_passes_room_after_s / 60)
         text += (
-            f" An uncapped ramp passes the room {format_duration(cap.ramp_passes_room_after_s / 60)} after the start."
+            f" An uncapped ramp passes the room {after} after the start."
+            if cap.overloads
+            else f" Only the consumers' own rate keeps the drain below that: an uncapped ramp would pass it after {after}."
         )
-    return f"{text} {words}" if item.drain_min is None or "never" in words else text
+    return f"{text} {words}".strip()
+
+
+def _others(estimates: Estimates, item: QueueEstimate, cap: CapEstimate) -> str:
+    """What else drains into the same dependency: each safe cap alone takes all the room."""
+    others = [
+        other
+        for other in estimates.queues.values()
+        if other.name != item.name and other.cap is not None and other.cap.dependency == cap.dependency
+    ]
+    if not others:
+        return ""
+    together = cap.drain_rate_per_min + sum(other.cap.drain_rate_per_min for other in others if other.cap)
+    fit = "fit" if together <= cap.room_per_min * (1 + 1e-9) else "do not fit"
+    return (
+        f" {', '.join(other.name for other in others)} {'drains' if len(others) == 1 else 'drain'} into it too, together "
+        f"{format_rate(together)}, which {fit} the {format_rate(cap.room_per_min)} of room: share the room between them."
+    )
 
 
 def _commands(queue: Queue, safe: int) -> dict[str, tuple[str, ...]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from afterload.estimates import Estimates, FleetEstimate
-from afterload.plan.change import COUPLED, DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, quoted
+from afterload.plan.change import COUPLED, DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, counted, quoted, where
 from afterload.scenario import REMOVAL_PROCESSES
 from afterload.scenario.schema import Automation
-from afterload.units import format_count, format_duration
+from afterload.units import format_duration
 
 __all__ = ["CHANGE"]
 
@@ -26,7 +26,7 @@ def _item(estimates: Estimates, item: FleetEstimate) -> PlanItem:
     owner = fleet.owner or loaded.scenario.owner or "no owner yet"
     group = quoted(fleet.resources.auto_scaling_group, "GROUP_NAME")
     automation = fleet.removal_automation
-    where = loaded.where("fleets", item.name, "removal_automation")
+    line = where(loaded, "fleets", item.name, "removal_automation")
     if automation is None:
         return PlanItem(
             ID, target, NEEDS_EVIDENCE,
@@ -36,28 +36,39 @@ def _item(estimates: Estimates, item: FleetEstimate) -> PlanItem:
         )  # fmt: skip
     running = [entry for entry in automation if not entry.paused]
     names = ", ".join(entry.name for entry in running)
+    paused = ", ".join(entry.name for entry in automation if entry.paused)
     if not running:
-        listed = ", ".join(entry.name for entry in automation) or "nothing"
-        return PlanItem(ID, target, IN_PLACE, f"Paused in a recovery, or absent: {listed} ({where}).", owner=owner)
-    apply, undo = _commands(running, group)
+        words = f"Paused when a recovery starts: {paused}" if paused else "Nothing can remove capacity by itself"
+        return PlanItem(ID, target, IN_PLACE, f"{words} ({line}).", owner=owner)
+    apply, undo = _commands(automation, group)
     return PlanItem(
         ID, target, DO,
-        f"{names} can remove capacity while launches fail ({where}).",
-        bounds=(
-            f"Bounds what can be removed: the {format_count(fleet.running)} running instances could be terminated within "
-            f"{format_duration(item.removal_s / 60)}, and launching all {format_count(fleet.needed)} that are needed would "
-            f"then take {format_duration(item.relaunch.in_service_s / 60)}. {COUPLED}"
-        ),
+        f"{names} can remove capacity while launches fail ({line}).{f' Already paused then: {paused}.' if paused else ''}",
+        bounds=f"{_bounds(item)} {COUPLED}",
         price="While paused, failed instances stay in the fleet and scale-in does not save money.",
         owner=owner, apply=apply, undo=undo,
     )  # fmt: skip
 
 
-def _commands(running: list[Automation], group: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _bounds(item: FleetEstimate) -> str:
+    fleet = item.fleet
+    if not fleet.running or not fleet.needed:
+        return f"Bounds what can be removed: {counted(fleet.running, 'instance')} in service, {fleet.needed:,} needed."
+    removed = f"within {format_duration(item.removal_s / 60)}" if item.removal_s > 0 else "at once, within the burst"
+    back = f"take {format_duration(item.relaunch.in_service_s / 60)}" if item.relaunch.in_service_s > 0 else "not wait"
+    return (
+        f"Bounds what can be removed: {counted(fleet.running, 'running instance')} could be terminated {removed}, and "
+        f"launching the {fleet.needed:,} that {'is' if fleet.needed == 1 else 'are'} needed would then {back}."
+    )
+
+
+def _commands(automation: Sequence[Automation], group: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     known = (*REMOVAL_PROCESSES, "HealthCheck", "InstanceRefresh")
-    processes = [entry.name for entry in running if entry.name in known and entry.pause is None]
+    running = [entry for entry in automation if not entry.paused]
+    own = [entry for entry in running if entry.pause is not None or entry.name not in known]
+    processes = list(dict.fromkeys(entry.name for entry in running if entry not in own))
     apply, undo = [], []
-    if "ReplaceUnhealthy" in processes and "HealthCheck" not in processes:
+    if "ReplaceUnhealthy" in processes and not any(entry.name == "HealthCheck" for entry in automation):
         # Without HealthCheck paused too, resuming replaces at once everything marked unhealthy meanwhile.
         processes.append("HealthCheck")
     if processes:
@@ -69,10 +80,9 @@ def _commands(running: list[Automation], group: str) -> tuple[tuple[str, ...], t
             0, "# before resuming: set instances that serve to Healthy (aws autoscaling set-instance-health), or "
             "ReplaceUnhealthy terminates them first and launches later",
         )  # fmt: skip
-    for entry in running:
-        if entry.name not in processes:
-            apply.append(entry.pause or f"# find the command that pauses {entry.name}, and write it under pause")
-            undo.append(entry.resume or f"# find the command that resumes {entry.name}, and write it under resume")
+    for entry in own:
+        apply.append(entry.pause or f"# find the command that pauses {entry.name}, and write it under pause")
+        undo.append(entry.resume or f"# find the command that resumes {entry.name}, and write it under resume")
     return tuple(apply), tuple(undo)
 
 

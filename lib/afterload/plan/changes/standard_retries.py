@@ -7,9 +7,20 @@ from collections.abc import Iterator
 from afterload import limits
 from afterload.estimates import Estimates, StackEstimate
 from afterload.model.retries import stack
-from afterload.plan.change import COUPLED, DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem
+from afterload.plan.change import (
+    COUPLED,
+    DO,
+    IN_PLACE,
+    NEEDS_EVIDENCE,
+    Change,
+    PlanItem,
+    counted,
+    failing,
+    share,
+    where,
+)
 from afterload.scenario import CallStack, Client
-from afterload.units import format_number, format_share
+from afterload.units import format_number
 
 __all__ = ["CHANGE"]
 
@@ -29,10 +40,13 @@ def _client(estimates: Estimates, name: str, client: Client) -> PlanItem:
     preset = limits.client_preset(client.sdk, client.version, client.mode, client.service)
     attempts = client.max_attempts or preset.attempts
     what = f"{client.sdk}{f' {client.version}' if client.version else ''}"
-    where = estimates.loaded.where("clients", name, "sdk")
-    tries = "retries without a count" if attempts is None else f"up to {attempts} attempts a call"
+    line = where(estimates.loaded, "clients", name, "sdk")
+    if attempts == 1:
+        tries = "1 attempt a call, so no retries"
+    else:
+        tries = "retries without a count" if attempts is None else f"up to {attempts:,} attempts a call"
     quota = f"a quota of {preset.quota} tokens" if preset.quota else "no retry quota"
-    evidence = f"{client.number:,} clients of {what} in {preset.mode} mode: {tries}, {quota} ({where})."
+    evidence = f"{counted(client.number, 'client')} of {what} in {preset.mode} mode: {tries}, {quota} ({line})."
     target, owner = f"clients.{name}", _owner(estimates, client)
     if not preset.mode_known:
         return PlanItem(
@@ -41,6 +55,8 @@ def _client(estimates: Estimates, name: str, client: Client) -> PlanItem:
             bounds=COUPLED, owner=owner,
             apply=(f'python -c "import {client.sdk}; print({client.sdk}.__version__)"', "aws configure get retry_mode"),
         )  # fmt: skip
+    if attempts == 1:
+        return PlanItem(ID, target, IN_PLACE, evidence, owner=owner)
     standard = _standard(client)
     if standard is None:
         return PlanItem(
@@ -51,15 +67,22 @@ def _client(estimates: Estimates, name: str, client: Client) -> PlanItem:
     usual = standard.attempts or 3
     if preset.mode in ("standard", "adaptive") and (attempts is None or attempts <= usual):
         return PlanItem(ID, target, IN_PLACE, evidence, owner=owner)
-    before = "an unbounded number" if attempts is None else str(attempts)
+    planned = usual if attempts is None else min(attempts, usual)
+    before = "an unbounded number" if attempts is None else f"{attempts:,}"
     # An SDK's own legacy mode may already have the quota: then the change is the number of attempts.
     added = "" if preset.quota == standard.quota else f" and gives each client a quota of {standard.quota} tokens"
+    fewer = attempts is None or planned < attempts
     return PlanItem(
         ID, target, DO, evidence,
-        bounds=f"Bounds attempts a failing call from {before} to {usual}{added}. {COUPLED}",
-        price="Calls that a later attempt would have saved fail sooner.",
+        bounds=(
+            f"Bounds attempts a failing call from {before} to {planned}{added}. {COUPLED}" if fewer else
+            f"Keeps at most {planned} attempts a call{added or ', with the backoff of standard mode'}. {COUPLED}"
+        ),
+        price="Calls that a later attempt would have saved fail sooner." if fewer else "",
         owner=owner,
-        apply=("export AWS_RETRY_MODE=standard", f"export AWS_MAX_ATTEMPTS={usual}  # attempts, the first one included"),
+        apply=("export AWS_RETRY_MODE=standard",
+               f"export AWS_MAX_ATTEMPTS={planned}  # attempts, the first one included",
+               "# what the code sets itself goes before these variables"),
         undo=(_set("AWS_RETRY_MODE", None if client.mode == "default" else client.mode),
               _set("AWS_MAX_ATTEMPTS", client.max_attempts)),
     )  # fmt: skip
@@ -78,11 +101,15 @@ def _standard(client: Client) -> limits.RetryPreset | None:
 def _stack(estimates: Estimates, item: StackEstimate) -> PlanItem:
     layers, probability = item.stack.layers, item.stack.failure_probability
     retrying = [layer for layer in layers if layer.tries > 1]
-    where = estimates.loaded.where("call_stacks", item.name, "layers")
+    line = where(estimates.loaded, "call_stacks", item.name, "layers")
     tries = " x ".join(str(layer.tries) for layer in layers)
+    how_many = f"{len(retrying)} of {len(layers)} layers" if len(layers) > 1 else "The only layer"
+    retry = "retry" if len(layers) > 1 and len(retrying) != 1 else "retries" if retrying else "does not retry"
+    all_fail = stack([layer.tries for layer in layers], 1.0).multiplier
     evidence = (
-        f"{len(retrying)} of {len(layers)} layers retry ({tries}): one call at the top makes "
-        f"{format_number(item.result.multiplier)} at the bottom when {format_share(probability)} of attempts fail ({where})."
+        f"{how_many} {retry} ({tries}): one call at the top makes {format_number(item.result.multiplier)} at the bottom "
+        f"when {failing(probability)}{'' if probability == 1 else f', {format_number(all_fail)} when all do'} "
+        f"({line})."
     )
     target, owner = f"call_stacks.{item.name}", _owner(estimates, item.stack)
     if len(retrying) <= 1:
@@ -93,7 +120,8 @@ def _stack(estimates: Estimates, item: StackEstimate) -> PlanItem:
     return PlanItem(
         ID, target, DO, evidence,
         bounds=(
-            f"Bounds the multiplier from {format_number(item.result.multiplier)} to {format_number(planned.multiplier)} "
+            f"Bounds the multiplier from {format_number(item.result.multiplier)} to {format_number(planned.multiplier)}"
+            f"{'' if probability == 1 else f', and from {format_number(all_fail)} to {kept.tries} when every attempt fails,'} "
             f"by leaving retries to {kept.name}. {COUPLED}"
         ),
         price=_success(item.result.success_probability, planned.success_probability),
@@ -106,9 +134,9 @@ def _stack(estimates: Estimates, item: StackEstimate) -> PlanItem:
 def _success(before: float, after: float) -> str:
     """What fewer tries cost: calls that a later try would have saved."""
     if abs(before - after) < 5e-4:
-        return f"The share of calls that succeed at the top stays at {format_share(after)} at this failure probability."
+        return f"The share of calls that succeed at the top stays at {share(after)} at this failure probability."
     return (
-        f"The share of calls that succeed at the top falls from {format_share(before)} to {format_share(after)} at this "
+        f"The share of calls that succeed at the top falls from {share(before)} to {share(after)} at this "
         "failure probability."
     )
 

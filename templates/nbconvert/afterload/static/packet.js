@@ -6,12 +6,50 @@
   var TEXT = { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600 };
   var LOOK = {
     font: "system-ui, sans-serif",
-    axis: Object.assign({ labelColor: "#3c434b", titleColor: "#1b1f24", gridColor: "#e6e9ed" }, TEXT),
+    axis: Object.assign({ labelColor: "#3c434b", titleColor: "#1b1f24", gridColor: "#e6e9ed", labelSeparation: 6 }, TEXT),
     legend: TEXT,
     header: TEXT,
     title: { fontSize: 14, fontWeight: 650, anchor: "start" },
     view: { stroke: "#d5dae0" },
   };
+
+  // On a phone, row names and legends must leave room for the chart, and long axis titles need two lines.
+  var NARROW_PX = 520;
+  var TITLE_CHARACTERS = 26;
+  var NARROW_LOOK = Object.assign({}, LOOK, {
+    axisX: { labelBound: 4 },
+    axisY: { labelLimit: 130 },
+    legend: Object.assign({ columns: 1, labelLimit: 170 }, TEXT),
+  });
+
+  function fold(title) {
+    return title.split(" ").reduce(function (lines, word) {
+      var last = lines[lines.length - 1];
+      if (last && last.length + word.length >= TITLE_CHARACTERS) lines.push(word);
+      else lines[lines.length - 1] = last ? last + " " + word : word;
+      return lines;
+    }, [""]);
+  }
+
+  // The same chart for a narrow page: what it says about widths gives way to NARROW_LOOK.
+  function narrowed(part) {
+    if (Array.isArray(part)) return part.map(narrowed);
+    if (!part || typeof part !== "object") return part;
+    var result = {};
+    Object.keys(part).forEach(function (key) {
+      // Rows of data are not ours to change.
+      result[key] = key === "data" || key === "datasets" ? part[key] : narrowed(part[key]);
+    });
+    var channels = result.encoding || {};
+    [channels.x, channels.x && channels.x.axis].forEach(function (holder) {
+      if (holder && typeof holder.title === "string") holder.title = fold(holder.title);
+    });
+    if (channels.y && channels.y.axis) delete channels.y.axis.labelLimit;
+    Object.keys(channels).forEach(function (name) {
+      if (channels[name] && channels[name].legend) delete channels[name].legend.columns;
+    });
+    return result;
+  }
 
   function say(figure, error) {
     var box = document.createElement("p");
@@ -19,6 +57,16 @@
     box.textContent = "This chart could not be drawn: " + (error && error.message ? error.message : error);
     figure.querySelector(".af-canvas").replaceChildren(box);
     figure.setAttribute("role", "group");
+  }
+
+  // A label beside a line near the right edge would be cut off: it goes to the other side of its line.
+  function turnLabels(figure) {
+    var edge = figure.querySelector(".af-canvas").getBoundingClientRect().right;
+    figure.querySelectorAll(".mark-text.role-mark text").forEach(function (label) {
+      if (label.getBoundingClientRect().right <= edge) return;
+      label.setAttribute("text-anchor", "end");
+      label.setAttribute("dx", "-8");
+    });
   }
 
   function draw(figure) {
@@ -29,16 +77,22 @@
         delete spec.usermeta;
         var canvas = figure.querySelector(".af-canvas");
         canvas.replaceChildren();
+        var narrow = canvas.clientWidth < NARROW_PX;
+        if (narrow) {
+          spec = narrowed(spec);
+          if (spec.config && spec.config.legend) delete spec.config.legend.labelLimit;
+        }
         return vegaEmbed(canvas, spec, {
           mode: "vega-lite",
           ast: true,
           renderer: "svg",
           actions: false,
-          config: LOOK,
+          config: narrow ? NARROW_LOOK : LOOK,
         });
       })
       .then(
         function () {
+          turnLabels(figure);
           return true;
         },
         function (error) {
@@ -50,7 +104,8 @@
 
   function writeContents() {
     var nav = document.querySelector(".af-contents");
-    var headings = document.querySelectorAll("main .af-prose h1, main .af-prose h2");
+    var top = document.body.classList.contains("af-titled") ? 2 : 1;
+    var headings = document.querySelectorAll("main .af-prose h" + top + ", main .af-prose h" + (top + 1));
     if (!nav || headings.length < 2) return;
     var used = Object.create(null);
     var list = document.createElement("ol");
@@ -69,7 +124,7 @@
       link.textContent = heading.textContent;
       var item = document.createElement("li");
       item.appendChild(link);
-      if (heading.tagName === "H1" || !list.lastElementChild) {
+      if (heading.tagName === "H" + top || !list.lastElementChild) {
         list.appendChild(item);
         inner = null;
       } else {

@@ -1,0 +1,145 @@
+"""Workbooks of the shipped examples and of odd scenarios."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from afterload.chapters import Workbook
+from afterload.scenario import load_scenario
+
+HEAD: dict[str, Any] = {
+    "team": "T",
+    "time_zone": "UTC",
+    "recovery_objective": "240 min",
+    "incident": {"name": "E", "trigger": "2025-10-20T00:00Z", "restored_at": "2025-10-20T02:52Z"},
+}
+QUEUE = {"arrival_rate": "1,200/min", "service_rate": "1,800/min", "item_time": "2 s", "dependency": "table"}
+TABLE = {"table": {"tested_rate": "3,000/min", "direct_rate": "600/min"}}
+HTML = "<b>bold</b></script><script>alert(1)</script> & \"quoted\" 'single'"
+LONG = "x" * 200
+STREAM = {"shards": 10, "batch_size": 100, "batch_time": "20 s"}
+
+
+def odd(folder: Path) -> dict[str, dict[str, Any]]:
+    """Parts of scenarios that no ordinary team has."""
+    start = datetime(2025, 10, 6, tzinfo=UTC)
+    rows = [f"{(start + timedelta(minutes=i)).isoformat()},{900 + (i * 7) % 613}" for i in range(14 * 1440)]
+    (folder / "fortnight.csv").write_text("at,rate_per_min\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    events = [f"{(start + timedelta(minutes=i)).isoformat()},s{i % 9},k{i % 4},event {i}" for i in range(3000)]
+    (folder / "events.csv").write_text("at,subsystem,kind,event\n" + "\n".join(events) + "\n", encoding="utf-8")
+    windows = [
+        f"w{i},{(start + timedelta(days=13, minutes=i)).isoformat()},{(start + timedelta(days=14, minutes=i + 60)).isoformat()}"
+        for i in range(700)
+    ]
+    (folder / "windows.csv").write_text("service,start,end\n" + "\n".join(windows) + "\n", encoding="utf-8")
+    hourly = {"hour_of_day_per_min": [300 + 90 * (hour % 12) for hour in range(24)]}
+    layers = [{"name": f"l{i}", "tries": 2} for i in range(50)]
+    client = {"c": {"sdk": "boto3", "number": 1}}
+    return {
+        "nothing but clients": {"clients": client},
+        "never drains": {"queues": {"q": {**QUEUE, "service_rate": "1,200/min"}}, "dependencies": TABLE},
+        "never, kept for a day": {"queues": {"q": {**QUEUE, "service_rate": "100/min", "retention": "1 day",
+                                                   "service": "sqs-lambda"}}, "dependencies": TABLE},
+        "zero backlog": {"queues": {"q": {**QUEUE, "served_in_outage": "1,300/min"}}, "dependencies": TABLE},
+        "no arrivals": {"queues": {"q": {**QUEUE, "arrival_rate": "0/min"}}, "dependencies": TABLE},
+        "one item": {"queues": {"q": {"arrival_rate_per_h": 0, "service_rate": "1/min", "backlog_before": 1}}},
+        "single everything": {
+            "queues": {"q": {**QUEUE, "order": "lifo"}}, "dependencies": TABLE,
+            "call_stacks": {"s": {"layers": [{"name": "only", "tries": 1}]}}, "clients": client,
+            "fleets": {"f": {"running": 0, "needed": 1, "removal_automation": ["Terminate"]}},
+        },
+        "rejecting": {"queues": {"q": {**QUEUE, "during_outage": "reject", "backlog_before": 900}}, "dependencies": TABLE},
+        "everything is lost": {"queues": {"q": {**QUEUE, "age_limit": "1 s", "superseded_share": 1, "deadline": "1 ms"}},
+                               "dependencies": TABLE},
+        "30 queues": {
+            "queues": {f"q{i}": {**QUEUE, "arrival_rate": hourly if i % 2 else f"{100 + i}/min",
+                                 "service_rate": f"{900 + 37 * i}/min"} for i in range(30)},
+            "dependencies": TABLE,
+        },
+        "many of all": {
+            "queues": {f"q{i}": {**QUEUE, "goes_stale_after": "5 min"} for i in range(60)}, "dependencies": TABLE,
+            "call_stacks": {f"s{i}": {"layers": layers, "failure_probability": 0.3} for i in range(45)},
+            "fleets": {f"f{i}": {"running": 0, "needed": 900 + i} for i in range(45)},
+        },
+        "two weeks at one minute": {
+            "queues": {"q": {**QUEUE, "arrival_rate": {"series": "fortnight.csv"}}}, "dependencies": TABLE,
+            "incident": {**HEAD["incident"], "timeline": "events.csv", "impacts": "windows.csv"},
+        },
+        "hot stream": {"queues": {"q": {**QUEUE, "service": "stream-lambda", "stream": {**STREAM, "hottest_share": 0.14}}},
+                       "dependencies": TABLE},
+        "stream that never drains": {"queues": {"q": {**QUEUE, "stream": {**STREAM, "hottest_share": 0.5}}},
+                                     "dependencies": TABLE},
+        "capped with a ramp": {"queues": {"q": {**QUEUE, "service_rate": "6,000/min", "ramp": "lambda-sqs",
+                                                "drain_cap": {"concurrency": 60}}}, "dependencies": TABLE},
+        "fresh first": {"queues": {"q": {**QUEUE, "order": "fresh_first", "sideline_after": "10 min"}},
+                        "dependencies": TABLE},
+        **{
+            kind: {
+                "team": name, "owner": name,
+                "queues": {name: {**QUEUE, "dependency": name, "goes_stale_after": "15 min", "source": name,
+                                  "on_failure_destination": name, "resources": {"function": name}}},
+                "dependencies": {name: TABLE["table"]},
+                "call_stacks": {name: {"layers": [{"name": name, "tries": 2}, {"name": f"{name[:190]} 2", "tries": 3}]}},
+                "clients": {name: {"sdk": "boto3", "number": 3}},
+                "fleets": {name: {"running": 1, "needed": 9, "removal_automation": [name, "Terminate"],
+                                  "resources": {"auto_scaling_group": name}}},
+            }
+            for kind, name in (("names with HTML", HTML), ("names with emoji", "🛒 bestellung 注文 é"), ("long names", LONG))
+        },
+    }  # fmt: skip
+
+
+EXAMPLES = ("orders", "checkout-api", "render-fleet")
+ODD = (
+    "nothing but clients", "never drains", "never, kept for a day", "zero backlog", "no arrivals", "one item",
+    "single everything", "rejecting", "everything is lost", "30 queues", "many of all", "two weeks at one minute",
+    "hot stream", "stream that never drains", "capped with a ramp", "fresh first", "names with HTML",
+    "names with emoji", "long names",
+)  # fmt: skip
+SECTIONS = (
+    "answer", "doubts", "timeline_answer", "impact_windows", "events", "backlog_answer", "backlog", "first_attempt_age",
+    "catch_up", "dependency_load", "retries_answer", "calls_by_layer", "multiplier", "clients", "launches_answer",
+    "launches", "removal", "plan_answer", "plan_table", "worth", "plan_details", "provenance",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def workbook(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Workbook]:
+    """The workbook of an example or of an odd scenario, by name; each is computed once."""
+    folder = tmp_path_factory.mktemp("odd")
+    parts = odd(folder)
+    assert tuple(parts) == ODD
+
+    @cache
+    def made(name: str) -> Workbook:
+        if name in EXAMPLES:
+            return Workbook(load_scenario(f"builtin:scenarios/{name}.yaml"))
+        path = folder / f"{ODD.index(name)}.yaml"
+        path.write_text(json.dumps({**copy.deepcopy(HEAD), **parts[name]}, ensure_ascii=False), encoding="utf-8")
+        return Workbook(load_scenario(path))
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def shown(workbook: Callable[[str], Workbook]) -> Callable[[str], dict[str, Any]]:
+    """Every section of a workbook, by the name of its method."""
+
+    @cache
+    def sections(name: str) -> dict[str, Any]:
+        return {section: getattr(workbook(name), section)() for section in SECTIONS}
+
+    return sections
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "name" in metafunc.fixturenames:
+        metafunc.parametrize("name", [*EXAMPLES, *ODD])

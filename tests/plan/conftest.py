@@ -1,0 +1,147 @@
+"""Scenarios for the plan: one that touches every branch, and changes of single parts of it."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from afterload.estimates import Estimates, estimate
+from afterload.plan import Plan, PlanItem, build_plan
+from afterload.scenario import load_scenario
+
+MAPPING = "00000000-1111-2222-3333-444444444444"
+HEAD: dict[str, Any] = {
+    "team": "T",
+    "owner": "T on-call",
+    "time_zone": "UTC",
+    "recovery_objective": "240 min",
+    "incident": {"name": "E", "trigger": "2025-10-20T00:00Z", "restored_at": "2025-10-20T02:52Z"},
+}
+QUEUE: dict[str, Any] = {
+    "arrival_rate": "1,200/min", "service_rate": "1,800/min", "item_time": "2 s", "dependency": "table",
+}  # fmt: skip
+DEPENDENCIES = {"table": {"tested_rate": "3,000/min", "direct_rate": "600/min"}}
+
+
+class Made:
+    """A scenario as data, its results and its plan."""
+
+    def __init__(self, path: Path, data: dict[str, Any], overrides: list[str]) -> None:
+        path.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+        self.data = data
+        self.estimates: Estimates = estimate(load_scenario(path, overrides))
+        self.plan: Plan = build_plan(self.estimates)
+
+    def line(self, name: str) -> PlanItem:
+        """The line with this id."""
+        return next(item for item in self.plan.items if item.id == name)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[..., Made]:
+    """Make a scenario of the head and these parts."""
+    return lambda *overrides, **parts: Made(tmp_path / "t.yaml", {**copy.deepcopy(HEAD), **parts}, list(overrides))
+
+
+@pytest.fixture
+def queue(make: Callable[..., Made]) -> Callable[..., Made]:
+    """The guide's queue with these fields changed; a field that is None is left out."""
+
+    def write(*overrides: str, **fields: Any) -> Made:
+        given = {key: value for key, value in {**QUEUE, **fields}.items() if value is not None}
+        return make(*overrides, queues={"q": given}, dependencies=DEPENDENCIES)
+
+    return write
+
+
+def everything() -> dict[str, Any]:
+    """Parts that touch every branch of every change."""
+    stale = {**QUEUE, "goes_stale_after": "15 min"}
+    arn = "arn:aws:sqs:us-east-1:111122223333:dead"
+    names = {"function": "worker", "event_source_mapping": MAPPING, "queue_url": "https://example.org/q"}
+    queues = {
+        "sqs": {**stale, "service": "sqs-lambda", "resources": names, "retention": "4 days"},
+        "sqs-capped-high": {**stale, "service": "sqs-lambda", "drain_cap": {"concurrency": 200}, "resources": names},
+        "sqs-capped-low": {**stale, "service": "sqs-lambda", "drain_cap": {"concurrency": 50}, "resources": names},
+        "sqs-nameless": {**stale, "service": "sqs-lambda"},
+        "sqs-wide": {**stale, "service": "sqs-lambda", "dependency": "wide", "resources": names},
+        "async": {**stale, "service": "lambda-async", "resources": names},
+        "async-limited": {**stale, "service": "lambda-async", "age_limit": "1 h", "on_failure_destination": arn,
+                          "drain_cap": {"concurrency": 500}, "resources": names},
+        "async-patient": {**stale, "service": "lambda-async", "goes_stale_after": "12 h", "resources": names},
+        "async-hasty": {**stale, "service": "lambda-async", "goes_stale_after": "5 s", "resources": names},
+        "async-done": {**stale, "service": "lambda-async", "age_limit": "15 min", "on_failure_destination": arn},
+        "stream": {**stale, "service": "stream-lambda", "resources": names, "on_failure_destination": arn,
+                   "stream": {"shards": 4, "batch_size": 100, "batch_time": "1 s"}},
+        "stream-limited": {**stale, "service": "stream-lambda", "age_limit": "2 h", "resources": names,
+                           "stream": {"shards": 4, "batch_size": 100, "batch_time": "1 s", "hottest_share": 0.4}},
+        "stream-patient": {**stale, "service": "stream-lambda", "goes_stale_after": "30 days", "resources": names,
+                           "stream": {"shards": 4, "batch_size": 100, "batch_time": "1 s", "retries": 2}},
+        "other": stale,
+        "other-capped": {**stale, "drain_cap": {"concurrency": 100}},
+        "unknown": {"arrival_rate": "5/min", "service_rate": "6/min"},
+        "lasting": {"arrival_rate": "5/min", "service_rate": "6/min", "goes_stale_after": "none"},
+        "timeless": {**stale, "item_time": "none"},
+        "never": {**stale, "service_rate": "1,000/min", "service": "sqs-lambda"},
+        "full": {**stale, "dependency": "full", "service": "sqs-lambda"},
+        "rejecting": {**stale, "during_outage": "reject"},
+    }  # fmt: skip
+    clients = {
+        "old": {"sdk": "boto3", "version": "1.43.0", "number": 5},
+        "old-dynamodb": {"sdk": "botocore", "version": "1.40.1", "service": "dynamodb", "number": 1},
+        "new": {"sdk": "boto3", "version": "1.44.8", "number": 5},
+        "unversioned": {"sdk": "boto3", "number": 5},
+        "java": {"sdk": "java-v2", "mode": "legacy", "number": 5},
+        "java-few": {"sdk": "java-v2", "mode": "legacy", "max_attempts": 2, "number": 5},
+        "many": {"sdk": "go-v2", "mode": "standard", "max_attempts": 9, "number": 5},
+        "once": {"sdk": "cpp", "max_attempts": 1, "number": 5},
+        "azure": {"sdk": "azure-python", "number": 5},
+        "google": {"sdk": "google-api-core", "number": 5},
+        "grpc": {"sdk": "grpc", "number": 5},
+        "plain": {"sdk": "other", "number": 5},
+    }
+    layers = [{"name": "a", "tries": 3}, {"name": "b", "tries": 1}, {"name": "c", "tries": 2}]
+    stacks = {
+        "deep": {"layers": layers},
+        "partly": {"layers": layers, "failure_probability": 0.5},
+        "single": {"layers": layers[:1]},
+        "calm": {"layers": layers[1:2]},
+        "good": {"layers": layers[:2]},
+    }
+    group = {"auto_scaling_group": "asg"}
+    fleets = {
+        "fleet": {"running": 600, "needed": 3600, "resources": group,
+                  "removal_automation": ["ReplaceUnhealthy", {"name": "AZRebalance", "paused": True}, "Terminate",
+                                         {"name": "reaper", "pause": "reaperctl off", "resume": "reaperctl on"},
+                                         "mystery"]},
+        "nameless": {"running": 1, "needed": 1, "removal_automation": ["InstanceRefresh", "HealthCheck"]},
+        "unknown": {"running": 0, "needed": 5},
+        "safe": {"running": 3, "needed": 5, "removal_automation": []},
+        "paused": {"running": 3, "needed": 5, "removal_automation": [{"name": "Terminate", "paused": True}]},
+        "empty": {"running": 0, "needed": 0, "removal_automation": ["ScheduledActions", "AlarmNotification"]},
+    }  # fmt: skip
+    dependencies = {
+        **DEPENDENCIES,
+        "wide": {"tested_rate": "90,000/min"},
+        "full": {"tested_rate": "600/min", "direct_rate": "600/min"},
+    }
+    return {
+        "dependencies": dependencies, "queues": queues, "clients": clients, "call_stacks": stacks, "fleets": fleets,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def all_parts() -> dict[str, Any]:
+    """Every branch of every change in one scenario."""
+    return everything()
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """The plan of all that."""
+    return Made(tmp_path_factory.mktemp("whole") / "t.yaml", {**copy.deepcopy(HEAD), **everything()}, [])
