@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 
@@ -24,6 +25,13 @@ __all__ = ["PARAMETERS", "Workbook", "open_workbook"]
 
 PARAMETERS = ("scenario", "overrides")
 Shown = Figure | Prose | Table
+# JupyterLab measures 0 for a chart as wide as its container, and then draws it again without end, which freezes the
+# page. So a notebook holds a width; the packet's page stretches the chart.
+CHART_WIDTH_PX = 720
+
+
+def _sized(shown: Shown) -> Shown:
+    return replace(shown, chart={**shown.chart, "width": CHART_WIDTH_PX}) if isinstance(shown, Figure) else shown
 
 
 class Workbook:
@@ -61,11 +69,11 @@ class Workbook:
 
     def impact_windows(self) -> Shown:
         """Impact windows against the restore."""
-        return timeline.windows_figure(self.loaded, self.windows)
+        return _sized(timeline.windows_figure(self.loaded, self.windows))
 
     def events(self) -> Shown:
         """Every event of the timeline."""
-        return timeline.events_figure(self.loaded)
+        return _sized(timeline.events_figure(self.loaded))
 
     def backlog_answer(self) -> Prose:
         """Each queue in words."""
@@ -73,19 +81,19 @@ class Workbook:
 
     def backlog(self) -> Shown:
         """Items waiting over time."""
-        return backlog.backlog_figure(self.estimates)
+        return _sized(backlog.backlog_figure(self.estimates))
 
     def first_attempt_age(self) -> Shown:
         """Age of work at its first attempt over time."""
-        return backlog.age_figure(self.estimates)
+        return _sized(backlog.age_figure(self.estimates))
 
     def catch_up(self) -> Shown:
         """Drain time against service rate."""
-        return backlog.catch_up_figure(self.estimates)
+        return _sized(backlog.catch_up_figure(self.estimates))
 
     def dependency_load(self) -> Shown:
         """What the drain asks of its dependency."""
-        return backlog.dependency_figure(self.estimates)
+        return _sized(backlog.dependency_figure(self.estimates))
 
     def retries_answer(self) -> Prose:
         """Each call stack in words."""
@@ -93,15 +101,15 @@ class Workbook:
 
     def calls_by_layer(self) -> Shown:
         """Calls at each layer for one at the top."""
-        return retries.layers_figure(self.estimates)
+        return _sized(retries.layers_figure(self.estimates))
 
     def multiplier(self) -> Shown:
         """The retry multiplier at any failure probability."""
-        return retries.probability_figure(self.estimates)
+        return _sized(retries.probability_figure(self.estimates))
 
     def clients(self) -> Shown:
         """How each kind of client retries."""
-        return retries.clients_table(self.estimates)
+        return _sized(retries.clients_table(self.estimates))
 
     def launches_answer(self) -> Prose:
         """Each fleet in words."""
@@ -109,11 +117,11 @@ class Workbook:
 
     def launches(self) -> Shown:
         """Instances in service after the restore."""
-        return launches.launch_figure(self.estimates)
+        return _sized(launches.launch_figure(self.estimates))
 
     def removal(self) -> Shown:
         """What can remove capacity, and how long it takes to get it back."""
-        return launches.automation_table(self.estimates)
+        return _sized(launches.automation_table(self.estimates))
 
     def plan_answer(self) -> Prose:
         """The plan in words."""
@@ -125,7 +133,7 @@ class Workbook:
 
     def worth(self) -> Shown:
         """Drain today and with each change alone."""
-        return plan.worth_figure(self.plan, self.estimates)
+        return _sized(plan.worth_figure(self.plan, self.estimates))
 
     def plan_details(self) -> Prose:
         """Every line of the plan, whole."""

@@ -413,3 +413,14 @@ def test_a_profile_is_drawn_through_its_peak(shown: Shown, workbook: Books) -> N
     assert item.recovery.backlog_at_restore == sum(hours[m // 60] for m in range(400, 550))
     assert item.drain_min is not None
     assert minute - 1 <= 550 + item.drain_min <= minute
+
+
+@pytest.mark.parametrize(
+    ("objective", "verdict"),
+    [("240 min", "missed by 104 min"), ("343 min", "missed by 1 min"), ("344 min", "met"), ("6 h", "met")],
+)
+def test_the_verdict_on_the_objective(objective: str, verdict: str) -> None:
+    book = Workbook(load_scenario("builtin:scenarios/orders.yaml", [f"recovery_objective={objective}"]))
+    assert (
+        f"the objective of {minutes(book.loaded.scenario.recovery_objective_min)} is {verdict}." in book.answer().text
+    )

@@ -408,6 +408,20 @@ MISTAKES: dict[str, Mistake] = {
         "100 is not a list",
         "a list of values such as",
     ),
+    "series under a bare number": Mistake(
+        RATE,
+        "@@    arrival_rate_per_min: {series: arrivals.csv}\n",
+        "queues.orders.arrival_rate_per_min",
+        "{'series': 'arrivals.csv'} is not a number",
+        NUMBER_TEXT,
+    ),
+    "profile beside a rate": Mistake(
+        RATE,
+        "@@    arrival_rate: {constant: 5/min}\n    arrival_rate_per_s: 5\n",
+        "queues.orders.arrival_rate",
+        "is given twice, as arrival_rate and as arrival_rate_per_s",
+        "one of them",
+    ),
     "two arrival rates": Mistake(
         RATE,
         f"@@    arrival_rate:\n      constant_per_min: 5\n      hour_of_day_per_min: [{'100, ' * 23}100]\n",

@@ -199,19 +199,19 @@ def test_a_fault_is_refused_with_file_line_and_reason(case: str) -> None:
     ids=["brackets", "braces", "dashes", "indents", "items", "laughs in lists", "laughs in mappings", "laughs in merges"],
 )  # fmt: skip
 def test_a_bomb_is_refused_quickly(text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     message = refusal(text)
-    assert "is nested" in message or "more than 20,000 values" in message
-    assert time.monotonic() - began < 20
+    assert "is nested more than 40 levels deep" in message or "more than 20,000 values" in message
+    assert time.process_time() - began < 10
 
 
 def test_a_large_file_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "large.yaml"
     path.write_bytes(b"a: 1\n" * 1_000_000)
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(InputError, match=r"large.yaml:1: is too large; a scenario has at most 2,000,000 bytes"):
         read_file(path)
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs an endless device")

@@ -305,7 +305,7 @@ class Section(BaseModel):
             if not present:
                 continue
             values = [left.pop(key) for key in present]
-            if quantity.whole_name and isinstance(values[0], dict | BaseModel) and len(present) == 1:
+            if quantity.whole_name and isinstance(values[0], dict | BaseModel) and present == (name,):
                 left[name] = values[0]
             elif not (present == (name,) and isinstance(values[0], Given)):
                 left[name] = Given(present, values[0], options[present[0]])

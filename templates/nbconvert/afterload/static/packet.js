@@ -77,6 +77,8 @@
         delete spec.usermeta;
         var canvas = figure.querySelector(".af-canvas");
         canvas.replaceChildren();
+        // Notebooks need a width; one that fits its chart into it is as well served by the width of the page.
+        if (spec.autosize && spec.autosize.type === "fit-x") spec.width = "container";
         var narrow = canvas.clientWidth < NARROW_PX;
         if (narrow) {
           spec = narrowed(spec);
