@@ -201,3 +201,13 @@ def test_the_code_names_no_limit_that_the_data_lacks() -> None:
         named |= set(re.findall(r"[\"']((?:lambda|sqs|ec2)\.[a-z_]+\.[a-z_.]+)[\"']", file.read_text(encoding="utf-8")))
     assert named
     assert {name for name in named if name not in PUBLISHED and name != limits.RAMPS["lambda-sqs"]} == set()
+
+
+def test_the_launch_model_uses_the_published_limits():
+    from afterload.model.launches import RUN_INSTANCES, TERMINATE_INSTANCES
+
+    for name, model in (("run_instances", RUN_INSTANCES), ("terminate_instances", TERMINATE_INSTANCES)):
+        assert model.request_burst == limits.value(f"ec2.{name}.request_burst")
+        assert model.requests_per_s == limits.value(f"ec2.{name}.request_refill_per_s")
+        assert model.instance_burst == limits.value(f"ec2.{name}.instance_burst")
+        assert model.instances_per_s == limits.value(f"ec2.{name}.instance_refill_per_s")

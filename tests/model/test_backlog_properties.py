@@ -104,7 +104,7 @@ def test_the_parts_of_a_result_agree(load):
 @QUICK
 @given(loads(limits=False), st.floats(0.01, 30.0))
 def test_more_capacity_never_drains_later_without_limits(load, more):
-    # model.md section 5: for a queue alone.
+    # docs/model.md section 5: for a queue alone.
     slow = recover(load)
     fast = recover(replace(load, service_rate_per_min=load.service_rate_per_min + more))
     if slow.drain_min is not None:

@@ -1,4 +1,4 @@
-"""Rows of the tables of model.md section 1 and worked cases with a closed form."""
+"""Rows of the tables of docs/model.md section 1 and worked cases with a closed form."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Launch buckets against model.md section 4 and against a simulation millisecond by millisecond."""
+"""Launch buckets against docs/model.md section 4 and against a simulation millisecond by millisecond."""
 
 import math
 import time

@@ -1,4 +1,4 @@
-"""Retries against model.md section 2 and against a simulation call by call."""
+"""Retries against docs/model.md section 2 and against a simulation call by call."""
 
 import math
 

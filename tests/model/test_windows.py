@@ -1,4 +1,4 @@
-"""Impact windows against the table of facts.md section 1."""
+"""Impact windows against the table of the published summary of the event."""
 
 import csv
 import math

@@ -27,7 +27,6 @@ class Fault:
     kind: str
     message: str
     ends_kernel: bool = False
-    options: tuple[str, ...] = ()
 
 
 FAULTS = {
@@ -40,7 +39,6 @@ FAULTS = {
     "SystemExit": Fault("raise SystemExit('had <i>enough</i>')", "SystemExit", "had <i>enough</i>"),
     "sys.exit(0)": Fault("import sys\nsys.exit(0)", "SystemExit", "exit with code 0"),
     "os._exit": Fault("import os\nos._exit(7)", "KernelDied", "exit code 7", ends_kernel=True),
-    "endless loop": Fault("while True: pass", "TimeLimit", "limit of 2 s", options=("--cell-timeout", "2")),
     "printed flood": Fault(FLOOD, "OutputLimit", "more was printed than"),
     "shown flood": Fault(SHOWN_FLOOD, "OutputLimit", "more was shown than"),
 }
@@ -52,7 +50,7 @@ def test_a_failing_chapter_leaves_the_packet_of_the_others(
 ) -> None:
     fault = FAULTS[name]
     folder = own_workbooks("print('before')", fault.source, "print('never')")
-    made = report("--workbooks", folder, "--quiet", *fault.options)
+    made = report("--workbooks", folder, "--quiet")
 
     # The exit code and the terminal.
     assert made.code == 4
@@ -102,6 +100,28 @@ def test_a_failing_chapter_leaves_the_packet_of_the_others(
         assert len(listed) == 1
     failures = made.nb.metadata.afterload.failures
     assert [failure["ename"] for failure in failures if failure["chapter"] == "45-own"] == [fault.kind]
+
+
+def test_an_endless_loop_is_stopped_and_the_rest_goes_on(
+    report: Callable[..., Any], own_workbooks: Callable[..., Any]
+) -> None:
+    folder = own_workbooks("while True: pass", "print('never')")
+    # Beside it only what is quick on any machine: the limit is that of every cell.
+    for name in ("00-answer", "90-provenance"):
+        (folder / f"{name}.ipynb").write_text(
+            (folder / "45-own.ipynb").read_text("utf-8").replace("while True: pass", f"print('this is {name}')"),
+            "utf-8",
+        )
+    made = report("--workbooks", folder, "--quiet", "--cell-timeout", "2")
+    assert made.code == 4
+    assert "chapter 45-own: TimeLimit: this cell took longer than its limit of 2 s and was stopped" in made.err
+    assert made.files == ALL
+    listed = [item.get_text() for item in made.page.find(class_="af-failures").find_all("li")]
+    assert listed == ["45-own: this cell took longer than its limit of 2 s and was stopped"]
+    shown = made.page.main.get_text()
+    assert (
+        shown.index("this is 00-answer") < shown.rindex("longer than its limit") < shown.index("this is 90-provenance")
+    )
 
 
 class BrokenError(RuntimeError):

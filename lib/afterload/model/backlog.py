@@ -47,7 +47,7 @@ def recover(load: QueueLoad) -> BacklogRecovery:
     Raises:
         ModelError: mean service exceeds mean arrivals by so little that the drain cannot be followed.
 
-    Source: model.md section 1.
+    Source: docs/model.md section 1.
     """
     course = Course(load).run()
     times, backlog, sidelined, age = _curves(course)
@@ -105,7 +105,7 @@ def catch_up_rate_per_min(load: QueueLoad, within_min: float) -> float:
     Raises:
         ModelError: ``within_min`` is not a finite number above 0.
 
-    Source: model.md section 1.
+    Source: docs/model.md section 1.
     """
     within = number("within_min", within_min, above=0.0)
     plain = replace(load, cap_concurrency=None, ramp=None)

@@ -20,7 +20,7 @@ def cap_rate_per_min(concurrency: float, item_time_s: float) -> float:
     Raises:
         ModelError: a value out of its range.
 
-    Source: model.md section 1, ``60 c / d``.
+    Source: docs/model.md section 1, ``60 c / d``.
     """
     return 60.0 * number("concurrency", concurrency) / number("item_time_s", item_time_s, above=0.0)
 
@@ -39,7 +39,7 @@ def highest_safe_cap(dependency_rate_per_min: float, direct_per_min: float, item
     Raises:
         ModelError: a value out of its range.
 
-    Source: model.md section 1.
+    Source: docs/model.md section 1.
     """
     bears = _decimal(number("dependency_rate_per_min", dependency_rate_per_min))
     direct = _decimal(number("direct_per_min", direct_per_min))
@@ -61,7 +61,7 @@ def implied_headroom(outage_min: float, drain_min: float) -> float:
     Raises:
         ModelError: a value out of its range.
 
-    Source: model.md section 1; 289 min and 80 min imply 4.6125.
+    Source: docs/model.md section 1; 289 min and 80 min imply 4.6125.
     """
     return 1.0 + number("outage_min", outage_min) / number("drain_min", drain_min, above=0.0)
 
@@ -80,7 +80,7 @@ def ramp_passes_after_s(ramp: Ramp, item_time_s: float, rate_per_min: float) -> 
     Raises:
         ModelError: a value out of its range.
 
-    Source: model.md section 1.
+    Source: docs/model.md section 1.
     """
     seconds = number("item_time_s", item_time_s, above=0.0)
     concurrency = number("rate_per_min", rate_per_min) * seconds / 60.0

@@ -34,7 +34,7 @@ class RateProfile:
         ModelError: a value negative, NaN or infinite, edges that do not rise from 0, lengths that do not match,
             or a cycle longer than the profile.
 
-    Source: model.md section 1: arrivals are a constant, an hour-of-day profile or a measured series.
+    Source: docs/model.md section 1: arrivals are a constant, an hour-of-day profile or a measured series.
     """
 
     edges_min: Sequence[float]

@@ -79,7 +79,7 @@ class BucketLimits:
         return BucketLimits(requests, self.requests_per_s * kept, instances, self.instances_per_s * kept)
 
 
-# Planning guide and the EC2 API throttling page, by way of facts.md section 5.
+# Planning guide and the provider's page on API throttling.
 RUN_INSTANCES = BucketLimits(request_burst=5, requests_per_s=2, instance_burst=1000, instances_per_s=2)
 TERMINATE_INSTANCES = BucketLimits(request_burst=100, requests_per_s=5, instance_burst=1000, instances_per_s=20)
 
@@ -141,7 +141,7 @@ def launch(
     Raises:
         ModelError: a value out of range, or a request larger than the instance bucket, which never passes.
 
-    Source: model.md section 4.
+    Source: docs/model.md section 4.
     """
     wanted = whole("n", n, least=0)
     size = whole("instances_per_request", instances_per_request)
@@ -186,7 +186,7 @@ def removal_time_s(
     Raises:
         ModelError: as :func:`launch`.
 
-    Source: facts.md section 5: capacity can be removed ten times faster than replaced.
+    Source: provider's page on API throttling: capacity can be removed ten times faster than replaced.
     """
     return launch(
         n,
@@ -210,7 +210,7 @@ def long_run_per_min(
     Raises:
         ModelError: as :func:`launch`.
 
-    Source: facts.md section 5: about 120 a minute for RunInstances.
+    Source: planning guide: about 120 a minute for RunInstances.
     """
     size = whole("instances_per_request", instances_per_request)
     left = limits.left_over(throttle_factor, other_callers_share)

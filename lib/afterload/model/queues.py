@@ -26,7 +26,7 @@ class Ramp:
     Raises:
         ModelError: a value negative or not finite, a gain so slow that it is none, or a ceiling below the start.
 
-    Source: facts.md section 5: Lambda SQS mappings start at 5, gain 300 a minute, and end at 1,250.
+    Source: service documentation: Lambda SQS mappings start at 5, gain 300 a minute, and end at 1,250.
     """
 
     start: float = 5.0
@@ -71,7 +71,7 @@ class QueueLoad:
     Raises:
         ModelError: a value out of its range, or a cap or ramp without ``item_time_s``.
 
-    Source: model.md section 1.
+    Source: docs/model.md section 1.
     """
 
     arrivals: RateProfile
@@ -211,7 +211,7 @@ class Stream:
     Raises:
         ModelError: a value out of its range.
 
-    Source: model.md section 1, catch-up of a stream.
+    Source: docs/model.md section 1, catch-up of a stream.
     """
 
     shards: int

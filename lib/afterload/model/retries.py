@@ -29,7 +29,7 @@ def tries_per_call(failure_probability: float, max_tries: int) -> float:
     Raises:
         ModelError: a value out of its range.
 
-    Source: model.md section 2.
+    Source: docs/model.md section 2.
     """
     p = number("failure_probability", failure_probability, most=1.0)
     n = whole("max_tries", max_tries)
@@ -85,7 +85,7 @@ def stack(max_tries: Sequence[int], failure_probability: float) -> RetryStack:
     Raises:
         ModelError: no layer, or a value out of its range.
 
-    Source: model.md section 2; five layers of three tries at ``p = 1`` make 3, 9, 27, 81 and 243 calls.
+    Source: docs/model.md section 2; five layers of three tries at ``p = 1`` make 3, 9, 27, 81 and 243 calls.
     """
     if len(max_tries) == 0:
         raise ModelError("max_tries is empty; give the tries of at least one layer")

@@ -21,7 +21,7 @@ def split(start_min: float, end_min: float, split_min: float) -> tuple[float, fl
     Raises:
         ModelError: a value is not finite, or the window ends before it starts.
 
-    Source: facts.md section 1: before = max(0, min(end, split) - start), after = max(0, end - max(start, split)).
+    Source: planning guide: before = max(0, min(end, split) - start), after = max(0, end - max(start, split)).
     """
     start = number("start_min", start_min, least=None)
     end = number("end_min", end_min, least=None)

@@ -133,7 +133,7 @@ def _explain(detail: ErrorDetails, path: DataPath, section: type[Section], name:
         return f"{_shown(seen)} is not known{f'; nearest: {near}' if near else ''}", f"one of {choices}"
     if kind in _BOUNDS:
         key, words = _BOUNDS[kind]
-        return f"{_shown(seen)} is out of range", f"{words} {context[key]:g}{_unit(section, name)}"
+        return f"{_shown(seen)} is out of range", f"{words} {context[key]:,.10g}{_unit(section, name)}"
     if kind in ("too_short", "too_long"):
         bound = context.get("min_length", context.get("max_length"))
         return (

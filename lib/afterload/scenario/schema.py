@@ -182,6 +182,14 @@ class StreamShards(Section):
         Field(description="Retries of a failing batch; none: without end, which blocks its shard."),
     ] = None
 
+    @field_validator("hottest_share")
+    @classmethod
+    def _at_least_even(cls, value: float | None, info: ValidationInfo) -> float | None:
+        shards = info.data.get("shards")
+        if value is not None and shards and value < 1 / shards * (1 - 1e-9):
+            raise UnitError(f"{value:g} is less than an even share of {shards} shards, {1 / shards:g}", "that or more")
+        return value
+
 
 class Queue(Section):
     """Deferred work and its consumers."""
@@ -415,8 +423,8 @@ class Fleet(Section):
     """Machines or tasks that serve, and how fast more can be had."""
 
     owner: Annotated[MaybeLabel, Field(description="Who carries out the changes.")] = None
-    running: Annotated[Count, Field(description="Instances in service at the restore.")]
-    needed: Annotated[Count, Field(description="Instances needed to serve the load of the recovery.")]
+    running: Annotated[Count, Field(le=1_000_000, description="Instances in service at the restore.")]
+    needed: Annotated[Count, Field(le=1_000_000, description="Instances needed to serve the load of the recovery.")]
     launch: Annotated[LaunchLimits, Field(description="Launch limits; the published ones if not given.")] = (
         LaunchLimits()
     )
