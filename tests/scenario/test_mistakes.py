@@ -718,7 +718,7 @@ MISTAKES: dict[str, Mistake] = {
         "{ name: gateway, tries: 5000 @@}",
         "call_stacks.checkout.layers.1.tries",
         "5000 is out of range",
-        "at most 1000",
+        "at most 1,000",
     ),
     "layer with half a try": Mistake(
         "{ name: gateway, tries: 3 }",
