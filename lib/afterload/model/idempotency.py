@@ -1,0 +1,220 @@
+"""Side effects that happen twice: redelivered work, retried calls, and keys that expire before the work is replayed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from afterload.errors import ModelError
+from afterload.model.checks import number, whole
+from afterload.model.curves import FloatArray
+from afterload.model.retries import tries_per_call
+
+__all__ = ["Duplicates", "KeyCover", "ages_at_replay", "duplicates_without_keys", "key_cover", "key_cover_from_curves"]
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """Side effects of one item without an idempotency key.
+
+    Attributes:
+        deliveries: mean deliveries of an item.
+        calls: mean calls made for an item.
+        effects: mean times that the side effect takes place.
+        done_probability: chance that it takes place at all.
+    """
+
+    deliveries: float
+    calls: float
+    effects: float
+    done_probability: float
+
+    @property
+    def duplicates(self) -> float:
+        """Mean side effects beyond the first; times the number of items, those to expect in all."""
+        return max(0.0, self.effects - self.done_probability)
+
+
+def duplicates_without_keys(
+    failure_probability: float,
+    max_tries: int,
+    *,
+    effect_despite_failure: float,
+    redelivery_probability: float = 0.0,
+    max_deliveries: int = 1,
+) -> Duplicates:
+    """Side effects of an item whose handler calls a service without an idempotency key.
+
+    A delivery whose tries all fail comes again; one that succeeded comes again with ``redelivery_probability``, as
+    queues deliver at least once. Chances are independent.
+
+    Parameters:
+        failure_probability: chance, 0 to 1, that one try is seen to fail.
+        max_tries: most tries in one delivery, at least 1.
+        effect_despite_failure: share, 0 to 1, of failed tries that had taken effect, such as a time-out after the
+            work was done.
+        redelivery_probability: chance, 0 to 1, that an item comes again although it was done.
+        max_deliveries: most deliveries of an item, at least 1.
+
+    Returns:
+        Means for one item.
+
+    Raises:
+        ModelError: a value out of its range.
+
+    Source: "Making retries safe with idempotent APIs", AWS Builders' Library; the sums are exact.
+    """
+    p = number("failure_probability", failure_probability, most=1.0)
+    hidden = number("effect_despite_failure", effect_despite_failure, most=1.0)
+    again = number("redelivery_probability", redelivery_probability, most=1.0)
+    tries, most = whole("max_tries", max_tries), whole("max_deliveries", max_deliveries)
+    failed = p**tries
+    comes_again = failed + (1.0 - failed) * again
+    # Deliveries stop at random times that depend on the past only, so mean effects are mean tries times one's effect.
+    deliveries = tries_per_call(min(1.0, comes_again), most)
+    calls = deliveries * tries_per_call(p, tries)
+    effects = calls * ((1.0 - p) + p * hidden)
+    # Nothing at all happens only if every try of every delivery fails without effect.
+    return Duplicates(deliveries, calls, effects, 1.0 - (p * (1.0 - hidden)) ** (tries * most))
+
+
+@dataclass(frozen=True)
+class KeyCover:
+    """Replayed work with idempotency keys of a limited life.
+
+    Attributes:
+        replayed: items replayed.
+        unprotected: of these, items whose key had expired.
+        unprotected_share: the same as a share, 0 to 1; 0 if nothing is replayed.
+        oldest_h: largest age at replay in hours: the key life that would cover every item.
+    """
+
+    replayed: float
+    unprotected: float
+    unprotected_share: float
+    oldest_h: float
+
+
+def key_cover(ages_at_replay_h: npt.ArrayLike, key_life_h: float, *, items: npt.ArrayLike | None = None) -> KeyCover:
+    """Replays that come after their key has expired: those older than the key's life.
+
+    The age counts from the first try, when the key is written (before the effect, and only if absent). A store may
+    remove keys later than it promises; nothing should rest on that.
+
+    Parameters:
+        ages_at_replay_h: hours from an item's first try to its replay, not negative, shape (ages,).
+        key_life_h: hours that a key is kept, more than 0; 24 is usual.
+        items: items of each age, not negative, shape (ages,); ``None`` for one each.
+
+    Raises:
+        ModelError: a value out of its range, or shapes that do not match.
+
+    Source: "Making retries safe with idempotent APIs", AWS Builders' Library.
+    """
+    life_h = number("key_life_h", key_life_h, above=0.0)
+    ages = _amounts("ages_at_replay_h", ages_at_replay_h)
+    counts = np.ones_like(ages) if items is None else _amounts("items", items)
+    if counts.shape != ages.shape:
+        raise ModelError(f"items has {len(counts)} values for {len(ages)} ages; give one for each")
+    replayed = float(counts.sum())
+    late = float(counts[ages > life_h].sum())
+    oldest_h = float(ages[counts > 0.0].max(initial=0.0))
+    return KeyCover(replayed, late, late / replayed if replayed else 0.0, oldest_h)
+
+
+def ages_at_replay(
+    times_h: npt.ArrayLike, arrived: npt.ArrayLike, replayed: npt.ArrayLike, items: npt.ArrayLike
+) -> FloatArray:
+    """Age at which items are replayed oldest first, from cumulative curves.
+
+    Parameters:
+        times_h: rising times in hours, shape (points,).
+        arrived: items that had their first try by each time, from 0 on and not falling, shape (points,).
+        replayed: items replayed by each time, from 0 on, not falling and at no time more than arrived, shape (points,).
+        items: places in the order of arrival, from 0 to the last of ``replayed``, shape (items,).
+
+    Returns:
+        Hours from first try to replay of the items at these places, shape (items,); between points both curves are
+        straight.
+
+    Raises:
+        ModelError: curves that do not match, fall or cross, or a place that is not replayed.
+    """
+    t, a, r = _curves(times_h, arrived, replayed)
+    places = _amounts("items", items)
+    if bool(np.any(places > r[-1])):
+        raise ModelError(f"items holds {places.max():g}, beyond the {r[-1]:g} replayed")
+    return np.maximum(0.0, _reached(places, r, t) - _reached(places, a, t))
+
+
+def key_cover_from_curves(
+    times_h: npt.ArrayLike, arrived: npt.ArrayLike, replayed: npt.ArrayLike, key_life_h: float
+) -> KeyCover:
+    """Replays that come after their key has expired, from cumulative curves of first tries and of replays.
+
+    Exact for curves that are straight between their points, however many items they count.
+
+    Parameters:
+        times_h, arrived, replayed: as for :func:`ages_at_replay`.
+        key_life_h: hours that a key is kept, more than 0.
+
+    Raises:
+        ModelError: as :func:`ages_at_replay`, or a life that is not more than 0.
+    """
+    life_h = number("key_life_h", key_life_h, above=0.0)
+    t, a, r = _curves(times_h, arrived, replayed)
+    # Age is linear in the place between the bends of either curve; a jump in time has an age on each side.
+    bends = np.unique(np.concatenate((a[a <= r[-1]], r)))
+    if len(bends) < 2:
+        return KeyCover(0.0, 0.0, 0.0, 0.0)
+    low, high = bends[:-1], bends[1:]
+    inner = (high - low) * 1e-9
+    first = _reached(low + inner, r, t) - _reached(low + inner, a, t)
+    last = _reached(high - inner, r, t) - _reached(high - inner, a, t)
+    rise = last - first
+    crossing = np.divide(life_h - first, rise, out=np.zeros_like(rise), where=np.abs(rise) > 1e-12)
+    share = np.where(
+        np.abs(rise) > 1e-12,
+        np.where(rise > 0.0, 1.0 - np.clip(crossing, 0.0, 1.0), np.clip(crossing, 0.0, 1.0)),
+        first > life_h * (1.0 + 1e-9),
+    )
+    late, replays = float(share @ (high - low)), float(r[-1])
+    oldest_h = float(max(first.max(), last.max()))
+    return KeyCover(replays, late, late / replays, oldest_h)
+
+
+def _reached(places: FloatArray, curve: FloatArray, times: FloatArray) -> FloatArray:
+    """Time at which a rising curve goes past each place; for the last place, at which it is reached."""
+    beyond = np.searchsorted(curve, places, side="right")
+    reached = np.searchsorted(curve, places, side="left")
+    after = np.clip(np.where(places < curve[-1], beyond, reached), 1, len(curve) - 1)
+    low, high = curve[after - 1], curve[after]
+    part = np.divide(places - low, high - low, out=np.zeros_like(places), where=high > low)
+    return np.asarray(times[after - 1] + np.clip(part, 0.0, 1.0) * (times[after] - times[after - 1]), dtype=np.float64)
+
+
+def _curves(
+    times_h: npt.ArrayLike, arrived: npt.ArrayLike, replayed: npt.ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    t, a, r = _amounts("times_h", times_h), _amounts("arrived", arrived), _amounts("replayed", replayed)
+    if not len(t) == len(a) == len(r) or len(t) < 2:
+        raise ModelError(f"times_h, arrived and replayed have {len(t)}, {len(a)} and {len(r)} points; give two or more")
+    if bool(np.any(np.diff(t) <= 0.0)):
+        raise ModelError("times_h does not rise; give rising times in hours")
+    for name, curve in (("arrived", a), ("replayed", r)):
+        if curve[0] != 0.0 or bool(np.any(np.diff(curve) < 0.0)):
+            raise ModelError(f"{name} does not begin at 0 or falls; give a cumulative count")
+    if bool(np.any(r > a * (1.0 + 1e-12))):
+        raise ModelError("replayed is more than arrived at some time; an item cannot be replayed before its first try")
+    return t, a, r
+
+
+def _amounts(name: str, values: npt.ArrayLike) -> FloatArray:
+    seen = np.asarray(values, dtype=np.float64)
+    if seen.ndim != 1:
+        raise ModelError(f"{name} has shape {seen.shape}; give a one-dimensional array")
+    if not bool(np.all(np.isfinite(seen) & (seen >= 0.0))):
+        raise ModelError(f"{name} holds a value that is negative or not finite")
+    return seen
