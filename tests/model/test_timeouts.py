@@ -1,0 +1,197 @@
+"""A queue with timeouts, and random drains, against published results and closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+
+from afterload.errors import ModelError
+from afterload.model.random_drain import drain_spread, random_drains_min
+from afterload.model.timeout_events import compare_remedies, simulate
+from afterload.model.timeouts import TimeoutQueue, goodput_by_length
+
+
+def hotos_25(cap):
+    return TimeoutQueue(service_rate_per_s=10, timeout_s=5, retries=5, queue_cap=cap)
+
+
+# "Analyzing Metastable Failures", HotOS 2025: its example of 10/s.
+@pytest.mark.parametrize("seed", range(4))
+def test_hotos_25_small_queue_recovers(seed):
+    run = simulate(hotos_25(35), np.random.default_rng(seed), load_per_s=5, spike_per_s=15, spike_s=600)
+    assert run.verdict == "heals"
+    assert 0 < run.recovery_s < 120
+    assert not hotos_25(35).can_stay_down(5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hotos_25_large_queue_never_recovers(seed):
+    run = simulate(hotos_25(150), np.random.default_rng(seed), load_per_s=5, spike_per_s=15, spike_s=600)
+    assert run.verdict == "stays down"
+    assert run.recovery_s is None
+    assert hotos_25(150).can_stay_down(5)
+    assert hotos_25(150).offered_when_failing_per_s(5) == 30
+    assert np.all(run.goodput_per_s[-2:] == 0)
+    assert run.escape_odds < 1e-40
+
+
+def test_hotos_25_offers_about_thirty_while_down():
+    """Followed for longer: a load of 5/s keeps offering 30/s, and nothing is served in time."""
+    queue = TimeoutQueue(10, 5, 5, 150)
+    run = simulate(
+        queue,
+        np.random.default_rng(1),
+        load_per_s=5,
+        spike_per_s=15,
+        spike_s=600,
+        clear_at_s=3000,
+        most_sends=2_000_000,
+    )
+    late = (run.times_s >= 700) & (run.times_s < 2990)
+    assert float(np.mean(run.offered_per_s[late])) == pytest.approx(30, rel=0.03)
+    assert float(np.sum(run.goodput_per_s[late])) == 0
+
+
+# HotOS 2025: stuck when cap / service rate > timeout and load (1 + retries) > service rate.
+@pytest.mark.parametrize(
+    ("cap", "load", "retries", "stuck"),
+    [
+        (50, 5, 5, False),
+        (51, 5, 5, True),
+        (None, 5, 5, True),
+        (150, 1.6, 5, False),
+        (150, 1.7, 5, True),
+        (150, 5, 0, False),
+        (150, 0.1, None, True),
+    ],
+)
+def test_the_closed_condition(cap, load, retries, stuck):
+    assert TimeoutQueue(10, 5, retries, cap).can_stay_down(load) is stuck
+
+
+def test_low_offered_load_heals_even_with_a_long_queue():
+    run = simulate(TimeoutQueue(10, 5, 5, 150), np.random.default_rng(2), load_per_s=1.2, spike_per_s=15, spike_s=600)
+    assert run.verdict == "heals"
+
+
+def test_every_send_is_accounted_for():
+    run = simulate(hotos_25(35), np.random.default_rng(7), load_per_s=5, spike_per_s=15, spike_s=600)
+    assert run.sends == run.in_time + run.late + run.refused
+    assert float(np.sum(run.offered_per_s)) * 10 == pytest.approx(run.sends)
+    assert float(np.sum(run.goodput_per_s)) * 10 == pytest.approx(run.in_time)
+
+
+def test_same_seed_same_run():
+    runs = [simulate(hotos_25(35), np.random.default_rng(3), load_per_s=5, spike_per_s=15, spike_s=100) for _ in "ab"]
+    assert (runs[0].sends, runs[0].recovery_s) == (runs[1].sends, runs[1].recovery_s)
+
+
+# HotOS 2021 on remedies; clearing once does not help, since retries of what was cleared fill the queue again.
+def test_remedies_of_the_hotos_25_queue():
+    runs = compare_remedies(
+        hotos_25(150), np.random.default_rng(1), load_per_s=5, spike_per_s=15, spike_s=600, clear_at_s=700
+    )
+    verdicts = {name: run.verdict for name, run in runs.items()}
+    assert verdicts == {
+        "as it is": "stays down",
+        "clear once": "stays down",
+        "bound": "heals",
+        "newest first": "heals",
+        "admit by size": "heals",
+        "discard expired": "heals",
+    }
+
+
+# Event summary: leases that ran out together, renewals that time out before they are done (congestive collapse).
+def test_lease_renewals_collapse_and_what_helps():
+    leases = TimeoutQueue(service_rate_per_s=10, timeout_s=5, retries=None)
+    runs = compare_remedies(leases, np.random.default_rng(4), waiting_at_start=1000, clear_at_s=60)
+    # Only about those that are served within the first timeout get through.
+    assert runs["as it is"].verdict == "stays down"
+    assert runs["as it is"].in_time == pytest.approx(50, abs=25)
+    # Clearing helps as many again, and no more.
+    assert runs["clear once"].in_time == pytest.approx(100, abs=35)
+    assert runs["clear once"].verdict == "stays down"
+    for name in ("bound", "newest first", "admit by size", "discard expired"):
+        assert runs[name].in_time == 1000, name
+        assert runs[name].verdict == "heals"
+        # 1,000 leases at 10/s take 100 s; a bound leaves the service idle at the end of each timeout.
+        assert 80 < runs[name].recovery_s < 200
+    few = simulate(leases, np.random.default_rng(4), waiting_at_start=20)
+    assert (few.verdict, few.in_time, few.recovery_s) == ("heals", 20, 0)
+
+
+# docs/model.md section 3: goodput against queue length is a Poisson tail.
+def test_goodput_falls_off_at_the_useful_length():
+    queue = TimeoutQueue(10, 5, 5)
+    lengths = [0, 10, 30, 49, 60, 100]
+    goodput = goodput_by_length(queue, lengths)
+    tail = [
+        10 * (1 - math.fsum(math.exp(-50 + k * math.log(50) - math.lgamma(k + 1)) for k in range(length + 1)))
+        for length in lengths
+    ]
+    assert goodput == pytest.approx(tail, abs=1e-9)
+    assert goodput[0] == pytest.approx(10, abs=1e-6)
+    assert 4 < goodput[3] < 6
+    assert goodput[5] < 1e-6
+    services = np.random.default_rng(0).exponential(0.1, size=(20_000, 61)).sum(axis=1)
+    assert goodput[4] == pytest.approx(10 * np.mean(services <= 5), abs=0.15)
+    assert np.all(np.diff(goodput_by_length(queue, range(300))) <= 1e-12)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"service_rate_per_s": 0},
+        {"timeout_s": -1},
+        {"queue_cap": 0},
+        {"discipline": "random"},
+        {"admit_all_below": 5},
+        {"admit_all_below": 5, "admit_none_from": 4},
+    ],
+)
+def test_bad_settings_are_refused(wrong):
+    with pytest.raises(ModelError):
+        TimeoutQueue(**{"service_rate_per_s": 10, "timeout_s": 5, "retries": 5, **wrong})
+
+
+# Queueing theory, M/M/1: a drain of 172 minutes of 20/s with 30/s.
+def test_random_drain_of_200_seeds():
+    drains = np.array([random_drains_min(20, 30, 172, 1, np.random.default_rng(seed))[0] for seed in range(200)])
+    closed = drain_spread(20, 30, 172)
+    assert closed.closed_min == 344
+    assert float(np.mean(drains)) == pytest.approx(344.2, abs=0.5)
+    assert float(np.std(drains, ddof=1)) == pytest.approx(1.86, abs=0.2)
+    assert closed.sd_min == pytest.approx(1.86, abs=0.02)
+    assert abs(closed.closed_min - np.mean(drains)) < np.std(drains)
+
+
+def test_drawing_in_blocks_equals_drawing_one_by_one():
+    """The same law as an event-by-event walk of a small queue, mean and spread."""
+    rng = np.random.default_rng(11)
+    arrivals, service, outage_min = 2.0, 3.0, 0.5
+    slow = []
+    for _ in range(1000):
+        waiting = rng.geometric(1 - arrivals / service) - 1 + rng.poisson(arrivals * 60 * outage_min)
+        at = 0.0
+        while waiting > 0:
+            at += rng.exponential(1 / (arrivals + service))
+            waiting += 1 if rng.random() < arrivals / (arrivals + service) else -1
+        slow.append(at / 60)
+    fast = random_drains_min(arrivals, service, outage_min, 20_000, rng)
+    assert float(np.mean(fast)) == pytest.approx(np.mean(slow), rel=0.03)
+    assert float(np.std(fast)) == pytest.approx(np.std(slow), rel=0.1)
+
+
+@pytest.mark.parametrize(("arrivals", "service"), [(1, 50), (20, 30), (9, 10)])
+def test_the_spread_in_closed_form_is_the_spread_of_the_draws(arrivals, service):
+    drains = random_drains_min(arrivals, service, 60, 20_000, np.random.default_rng(6))
+    closed = drain_spread(arrivals, service, 60)
+    assert float(np.std(drains)) == pytest.approx(closed.sd_min, rel=0.03)
+    assert float(np.mean(drains)) == pytest.approx(closed.closed_min, rel=0.02)
+
+
+def test_a_drain_without_spare_capacity_has_no_number():
+    assert drain_spread(30, 30, 172) is None
+    assert random_drains_min(40, 30, 172, 10, np.random.default_rng(0)) is None
+    assert random_drains_min(0, 30, 172, 3, np.random.default_rng(0)).tolist() == [0, 0, 0]
