@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from afterload.scenario import schema
+from afterload.scenario import coupled_schema, schema
 from afterload.scenario.fields import Section, section_in
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "scenario.md"
@@ -18,6 +18,7 @@ PARTS: tuple[tuple[str, type[Section]], ...] = (
     ("The file", schema.Scenario),
     ("`incident`", schema.Incident),
     ("`dependencies.NAME`", schema.Dependency),
+    ("`dependencies.NAME.cache`", coupled_schema.Cache),
     ("`queues.NAME`", schema.Queue),
     ("`queues.NAME.arrival_rate`, when it is not one rate", schema.ArrivalRate),
     ("`queues.NAME.drain_cap`", schema.DrainCap),
@@ -30,6 +31,9 @@ PARTS: tuple[tuple[str, type[Section]], ...] = (
     ("`fleets.NAME`", schema.Fleet),
     ("`fleets.NAME.launch`", schema.LaunchLimits),
     ("`fleets.NAME.removal_automation`, a list of names or of these", schema.Automation),
+    ("`admission`", coupled_schema.AdmissionPlan),
+    ("`uncertain.PATH`", coupled_schema.UncertainValue),
+    ("`plan_automation`", coupled_schema.PlanAutomation),
 )
 HEAD = """\
 # The scenario file
@@ -49,6 +53,8 @@ This page is made from the schema by `tools/scenario_page.py`.
   message says what it would be in the team's zone, with both readings where the hour occurs twice.
 - **Optional** fields can be left out or set to `none`.
 - **Paths** are relative to the scenario file; `builtin:` names a file that Afterload ships.
+
+Inside braces, quote text with a comma: `{ low: "1,000/min", high: "1,400/min" }`.
 
 ## Attached CSV files
 

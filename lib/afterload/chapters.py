@@ -14,9 +14,23 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 
+from afterload.coupling import CoupledEstimate, Coupling, couple, estimate_recovery
 from afterload.errors import ParameterError
 from afterload.estimates import Estimates, estimate
-from afterload.figures import Figure, Prose, Table, answer, backlog, launches, plan, retries, timeline
+from afterload.figures import (
+    Figure,
+    Prose,
+    Table,
+    answer,
+    backlog,
+    dependency,
+    launches,
+    plan,
+    race,
+    recovery,
+    retries,
+    timeline,
+)
 from afterload.findings import SplitWindow, split_windows
 from afterload.plan import Plan, build_plan
 from afterload.scenario import LoadedScenario, Overrides, load_scenario
@@ -51,13 +65,28 @@ class Workbook:
         return build_plan(self.estimates)
 
     @cached_property
+    def coupling(self) -> Coupling | None:
+        """The scenario as one coupled system."""
+        return couple(self.loaded)
+
+    @cached_property
+    def recovery(self) -> CoupledEstimate | None:
+        """The coupled recovery."""
+        return None if self.coupling is None else estimate_recovery(self.coupling)
+
+    @cached_property
+    def race_cases(self) -> tuple[race.Case, ...]:
+        """The team's plan automation, and the same with each remedy."""
+        return race.race_variants(self.loaded)
+
+    @cached_property
     def windows(self) -> tuple[SplitWindow, ...]:
         """Impact windows split at the restore."""
         return split_windows(self.loaded)
 
     def answer(self) -> Prose:
         """The answer in plain words."""
-        return answer.answer(self.estimates, self.plan)
+        return answer.answer(self.estimates, self.plan, self.recovery)
 
     def doubts(self) -> Prose:
         """Assumptions and doubts behind the figures."""
@@ -122,6 +151,46 @@ class Workbook:
     def removal(self) -> Shown:
         """What can remove capacity, and how long it takes to get it back."""
         return _sized(launches.automation_table(self.estimates))
+
+    def dependency_answer(self) -> Prose:
+        """Each dependency in words."""
+        return dependency.dependency_answer(self.coupling)
+
+    def hidden_capacity(self) -> Shown:
+        """Load of each dependency against its hidden and its advertised capacity."""
+        return dependency.hidden_figure(self.coupling)
+
+    def triggers(self) -> Shown:
+        """Which outages a dependency survives by itself."""
+        return dependency.trigger_figure(self.coupling)
+
+    def recovery_answer(self) -> Prose:
+        """The coupled recovery in words."""
+        return recovery.recovery_answer(self.recovery)
+
+    def recovery_course(self) -> Shown:
+        """The course of the recovery as the scenario is."""
+        return recovery.recovery_figure(self.recovery)
+
+    def recovery_steps(self) -> Shown:
+        """The course of the recovery under the seven steps of admission."""
+        return recovery.steps_figure(self.recovery)
+
+    def recovery_cases(self) -> Shown:
+        """The same recovery in other circumstances."""
+        return recovery.variants_figure(self.recovery)
+
+    def recovery_movers(self) -> Shown:
+        """Which uncertain input moves the answer most."""
+        return recovery.movers_figure(self.recovery)
+
+    def race_answer(self) -> Prose:
+        """Whether any interleaving of the team's plan automation empties its active state."""
+        return race.race_answer(self.loaded, self.race_cases)
+
+    def race(self) -> Shown:
+        """The shortest sequence that empties the active state, and what each remedy leaves of it."""
+        return race.race_figure(self.loaded, self.race_cases)
 
     def plan_answer(self) -> Prose:
         """The plan in words."""

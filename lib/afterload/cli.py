@@ -98,9 +98,11 @@ def report(
     path = _example_path(example) if example is not None else _whole_path(str(file))
     loaded = load_scenario(path, overrides)
     # Imported late: what is wrong with the input is said at once.
-    from afterload.report.packet import chapter_paths, check_folder, make_packet
+    from afterload.report.packet import chapter_paths, check_folder, make_packet, relevant
 
     paths = chapter_paths(workbooks, names)
+    if not names:
+        paths = relevant(paths, loaded)
     check_folder(folder)
     packet = make_packet(
         loaded, path, folder, paths, progress=not quiet and sys.stderr.isatty(), cell_timeout_s=cell_timeout

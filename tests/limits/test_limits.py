@@ -14,6 +14,7 @@ from afterload.yamltree import read_file
 
 # Value, unit and where it is published. "AWS service model" is the API definition that botocore carries.
 PUBLISHED = {
+    "retry_quota.transient_cost": (14, "tokens", "botocore source, botocore.retries.standard"),
     "lambda.async.max_age_s.default": (21_600, "s", "AWS service model, lambda: MaximumEventAgeInSeconds"),
     "lambda.async.max_age_s.minimum": (60, "s", "AWS service model, lambda: MaximumEventAgeInSeconds"),
     "lambda.async.max_age_s.maximum": (21_600, "s", "AWS service model, lambda: MaximumEventAgeInSeconds"),

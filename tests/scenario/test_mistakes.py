@@ -42,7 +42,7 @@ DURATION_TEXT = '"15 min", "2 h 52 min", "90 s"'
 NUMBER_TEXT = 'a number such as 1200, "1,200" or 0.5'
 COUNT_TEXT = 'a whole number such as 1200 or "1,200"'
 SHARE_TEXT = 'a share between 0 and 1, or a percentage such as "25 %"'
-QUEUE_KEYS = "the keys age_limit, arrival_rate, backlog_before"
+QUEUE_KEYS = "the keys age_limit, arrival_rate, attempts_while_failing, backlog_before"
 
 MISTAKES: dict[str, Mistake] = {
     # the top
@@ -65,7 +65,7 @@ MISTAKES: dict[str, Mistake] = {
         "@@ownr: Orders on-call\n",
         "ownr",
         "unknown key; nearest: owner",
-        "the keys call_stacks",
+        "the keys admission, call_stacks",
     ),
     "unknown key like nothing": Mistake(
         "owner: Orders on-call\n", "@@xyzzy: 5\n", "xyzzy", "unknown key;", "recovery_objective, team, time_zone"
@@ -75,10 +75,10 @@ MISTAKES: dict[str, Mistake] = {
         "@@fleet:\n  checkout-api:",
         "fleet",
         "unknown key; nearest: fleets",
-        "the keys call_stacks",
+        "the keys admission, call_stacks",
     ),
     "key in capitals": Mistake(
-        "owner: O", "@@OWNER: O", "OWNER", "unknown key; nearest: owner", "the keys call_stacks"
+        "owner: O", "@@OWNER: O", "OWNER", "unknown key; nearest: owner", "the keys admission, call_stacks"
     ),
     "zone abbreviated": Mistake(
         "America/Los_Angeles", "PDT@@", "time_zone", "'PDT' is not a time zone", 'such as "America/Los_Angeles"'
@@ -154,7 +154,7 @@ MISTAKES: dict[str, Mistake] = {
         "owner: Orders on-call\n@@incidents: October\n",
         "incidents",
         "unknown key; nearest: incident",
-        "the keys call_stacks",
+        "the keys admission, call_stacks",
     ),
     "trigger without a zone": Mistake(
         "trigger: 2025-10-19T23:48-07:00",

@@ -8,9 +8,11 @@ from html import escape
 from importlib.metadata import PackageNotFoundError, version
 
 from afterload import limits
+from afterload.coupling import CoupledEstimate
 from afterload.errors import ApproximationWarning, MissingEvidenceWarning
 from afterload.estimates import Doubt, Estimates, QueueEstimate
 from afterload.figures.figure import Prose, Table
+from afterload.figures.recovery import coupled_sentences
 from afterload.figures.retries import calls_in_words
 from afterload.figures.words import NEVER, doubts, span
 from afterload.model.retries import stack as stack_of
@@ -97,8 +99,8 @@ def _queue_sentences(queue: QueueEstimate, outage: float, objective: float) -> I
     yield f"First-attempt age is back at baseline {when}; the objective of {format_minutes(objective)} is {verdict}."
 
 
-def answer(estimates: Estimates, plan: Plan) -> Prose:
-    """The answer in plain words: the numbers, the verdict, and the first three changes."""
+def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = None) -> Prose:
+    """The answer in plain words: the numbers, the verdict, how it could go, and the first three changes."""
     scenario, loaded = estimates.loaded.scenario, estimates.loaded
     zone = scenario.time_zone
     about = (
@@ -106,7 +108,7 @@ def answer(estimates: Estimates, plan: Plan) -> Prose:
         f"restored {format_instant(scenario.incident.restored_at, zone)}."
     )
     made_up = "Hypothetical: the numbers of this scenario are made up." if scenario.hypothetical else ""
-    big, sentences = headline(estimates), list(_sentences(estimates))
+    big, sentences = headline(estimates), [*_sentences(estimates), *coupled_sentences(recovery)]
     shown = [item for item in plan.items if item.status in (DO, NEEDS_EVIDENCE)]
     shown = sorted(shown, key=lambda item: item.status != DO)[:SHOWN_CHANGES]
     first = [

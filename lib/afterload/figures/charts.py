@@ -170,17 +170,22 @@ def rules(marks: Iterable[tuple[int | float, str]], field: str, temporal: bool =
 
 
 def finish(chart: Any, height: int = 260, name: str = "") -> dict[str, Any]:
-    """Give a chart its size and theme and turn it into a specification that every viewer of Vega-Lite 5 draws."""
+    """Give a chart its size and theme and turn it into a specification that every viewer of Vega-Lite 5 draws.
+
+    Charts below each other keep the size that each of them has: Vega-Lite fits only single charts to their container.
+    """
+    several = isinstance(chart, alt.VConcatChart)
+    sized = chart if several else chart.properties(width="container", height=height)
     spec: dict[str, Any] = (
-        chart.properties(width="container", height=height)
-        .configure_view(stroke=None)
+        sized.configure_view(stroke=None)
         .configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal", gridColor="#e8e8e8")
         .configure_legend(labelFontSize=12, titleFontSize=12, orient="bottom", labelLimit=400)
         .configure_text(fontSize=11)
         .to_dict()
     )
     spec["$schema"] = "https://vega.github.io/schema/vega-lite/v5.json"
-    spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+    if not several:
+        spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     if name:
         spec["description"] = name
     return spec

@@ -19,13 +19,13 @@ from afterload.figures import answer
 from afterload.files import write_all
 from afterload.plan import build_plan, plan_csv, plan_json, plan_markdown
 from afterload.report.exporter import PacketExporter
-from afterload.report.nodes import notebook_text
+from afterload.report.nodes import notebook_text, read_notebook
 from afterload.report.run import CELL_TIMEOUT_S, INJECTED_TAG, run_packet
 from afterload.resources import BUILTIN, resource
 from afterload.scenario import LoadedScenario
 from afterload.yamltree import plain
 
-__all__ = ["Packet", "chapter_paths", "check_folder", "make_packet", "slug"]
+__all__ = ["Packet", "chapter_paths", "check_folder", "make_packet", "relevant", "slug"]
 
 SLUG_LENGTH = 80
 
@@ -98,6 +98,16 @@ def chapter_paths(folder: str | Path | None = None, names: Sequence[str] = ()) -
     return tuple(path for path in found if path in wanted)
 
 
+def relevant(paths: Sequence[Path], loaded: LoadedScenario) -> tuple[Path, ...]:
+    """The chapters that a scenario has something for: one may say in its metadata which field it ``needs``."""
+
+    def has_input(path: Path) -> bool:
+        needs = read_notebook(path).metadata.get("afterload", {}).get("needs")
+        return needs is None or bool(getattr(loaded.scenario, needs, None))
+
+    return tuple(path for path in paths if has_input(path))
+
+
 def make_packet(
     loaded: LoadedScenario,
     scenario_path: str,
@@ -115,7 +125,7 @@ def make_packet(
     title = f"{scenario.team}: recovery load, {scenario.incident.name}"
     overrides = {path: plain(value) for path, value in loaded.overrides.items()}
     run = run_packet(
-        chapters or chapter_paths(),
+        chapters or relevant(chapter_paths(), loaded),
         {"scenario": scenario_path, "overrides": overrides},
         title,
         progress=progress,

@@ -40,6 +40,7 @@ __all__ = [
     "MaybeCount",
     "MaybeLabel",
     "MaybeMinutes",
+    "MaybeNumber",
     "MaybePath",
     "MaybeRate",
     "MaybeSeconds",
@@ -242,6 +243,22 @@ MaybeCount = Annotated[
     int | None,
     BeforeValidator(lambda value: None if value is None or value == "none" else units.read_count(value)),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": ["string", "null"]}]}),
+]
+
+
+def _maybe_number(value: Any) -> float | None:
+    if value is None or value == "none":
+        return None
+    number = units.read_number(value)
+    if number < 1:
+        raise UnitError(f"{value} is less than one", "1 or more attempts")
+    return number
+
+
+MaybeNumber = Annotated[
+    float | None,
+    BeforeValidator(_maybe_number),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 1}, {"type": ["string", "null"]}]}),
 ]
 Share = Annotated[
     float,

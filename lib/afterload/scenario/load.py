@@ -27,6 +27,7 @@ from afterload.scenario.attachments import (
 from afterload.scenario.fields import Inside, Section, label_in, section_in
 from afterload.scenario.overrides import Overrides, apply_overrides, read_overrides
 from afterload.scenario.problems import Problem, dotted, nearest, problems_of
+from afterload.scenario.ranges import read_range
 from afterload.scenario.schema import Queue, Scenario
 from afterload.units import read_count
 from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_file
@@ -52,6 +53,7 @@ class LoadedScenario:
     timeline: tuple[TimelineEvent, ...] = ()
     impacts: tuple[ImpactWindow, ...] = ()
     series: Mapping[str, ArrivalSeries] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     overrides: Mapping[str, Any] = field(default_factory=dict)
     tree: YamlTree = field(default_factory=lambda: YamlTree({}), repr=False)
     overridden: Mapping[DataPath, str] = field(default_factory=dict, repr=False)
@@ -131,6 +133,8 @@ def load_scenario(path: str | Path, overrides: Overrides = None) -> LoadedScenar
     except ValidationError as error:
         problems += problems_of(error, changed, Scenario, overridden)
     problems += _cross_checks(changed, overridden)
+    ranges, found = _ranges(changed, overridden, scenario)
+    problems += found
     read, found = _attachments(changed, overridden, file.resolve().parent, zone)
     problems += found
     if problems or scenario is None:
@@ -145,6 +149,7 @@ def load_scenario(path: str | Path, overrides: Overrides = None) -> LoadedScenar
         timeline=_rows(read.get(("incident", "timeline"))),
         impacts=_rows(read.get(("incident", "impacts"))),
         series={str(key[1]): item.rows for key, item in read.items() if isinstance(item.rows, ArrivalSeries)},
+        ranges=ranges,
         overrides=changes,
         tree=changed,
         overridden=overridden,
@@ -220,6 +225,16 @@ def _cross_checks(tree: YamlTree, overridden: Mapping[DataPath, str]) -> list[Pr
                     f"{wanted!r} is not one of the dependencies{f'; nearest: {near}' if near else ''}",
                     f"one of {', '.join(names)}" if names else "a name that stands under dependencies",
                 )
+    fleets = tree.data.get("fleets", {})
+    for name, item in check.named("queues").items():
+        wanted = label_in(item.get("fleet"))
+        if wanted is not None and isinstance(fleets, dict) and wanted not in fleets:
+            near = nearest(wanted, map(str, fleets))
+            check.refuse(
+                ("queues", name, "fleet"),
+                f"{wanted!r} is not one of the fleets{f'; nearest: {near}' if near else ''}",
+                f"one of {', '.join(map(str, fleets))}" if fleets else "a name that stands under fleets",
+            )
     if not any(tree.data.get(part) for part in ("queues", "call_stacks", "clients", "fleets")):
         check.refuse((), "holds nothing to compute", "at least one of queues, call_stacks, clients and fleets")
     _client_modes(check)
@@ -292,6 +307,26 @@ def _service_ranges(check: _Checker) -> None:
                 f"{retention[1]:g} min is out of range for SQS",
                 f"{least:g} to {kept:g} min",
             )
+
+
+def _ranges(
+    tree: YamlTree, overridden: Mapping[DataPath, str], scenario: Scenario | None
+) -> tuple[dict[str, tuple[float, float, float]], list[Problem]]:
+    """Low, likely and high of every uncertain value, in the unit that its field holds."""
+    check = _Checker(tree, overridden)
+    found: dict[str, tuple[float, float, float]] = {}
+    if scenario is None:
+        return found, []
+    replaced = {dotted(path) for path in overridden}
+    for path in scenario.uncertain:
+        if path in replaced:
+            # Whoever sets a value for this run asks about that value: its range is of the other one.
+            continue
+        try:
+            found[path] = read_range(scenario, path)
+        except UnitError as problem:
+            check.refuse(("uncertain", path), problem.message, problem.accepted)
+    return found, check.problems
 
 
 def _attachments(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -108,6 +109,8 @@ def _written(path: DataPath, data: Any) -> DataPath:
     return path
 
 
+# What is left of a number with thousands commas that was not quoted inside { }.
+_AFTER_COMMA = re.compile(r"\d{3}\b")
 _BOUNDS = {
     "greater_than": ("gt", "more than"),
     "greater_than_equal": ("ge", "at least"),
@@ -124,6 +127,8 @@ def _explain(detail: ErrorDetails, path: DataPath, section: type[Section], name:
     if kind == "missing":
         return "is missing", _wanted(section, name)
     if kind == "extra_forbidden":
+        if _AFTER_COMMA.match(name):
+            return f"{name!r} is what follows a comma inside braces", 'quotes around the whole value, as in "1,200/min"'
         near = nearest(name, section.keys())
         keys = ", ".join(sorted({section.base(field) for field in section.model_fields}))
         return f"unknown key{f'; nearest: {near}' if near else ''}", f"the keys {keys}"

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from afterload import limits
 from afterload.errors import UnitError
+from afterload.scenario.coupled_schema import AdmissionPlan, Cache, PlanAutomation, UncertainValue
 from afterload.scenario.fields import (
     Count,
     Given,
@@ -17,6 +18,7 @@ from afterload.scenario.fields import (
     MaybeCount,
     MaybeLabel,
     MaybeMinutes,
+    MaybeNumber,
     MaybePath,
     MaybeRate,
     MaybeSeconds,
@@ -122,6 +124,26 @@ class Dependency(Section):
     direct_rate_per_min: Annotated[
         Rate, Field(description="Items a minute that reach it directly, beside any queue.")
     ] = 0.0
+    capacity_per_min: Annotated[
+        MaybeRate, Field(gt=0, description="Attempts a minute above which it collapses; the tested rate if not given.")
+    ] = None
+    control_rate_per_min: Annotated[
+        Rate, Field(description="Control-loop traffic (leases, health pings) that is admitted first.")
+    ] = 0.0
+    attempts_while_failing: Annotated[
+        MaybeNumber,
+        Field(
+            description="Attempts that one direct request costs while it fails; from clients and stacks if not given."
+        ),
+    ] = None
+    goodput_while_collapsed: Annotated[
+        Share, Field(description="Share of its capacity that still does useful work while it is collapsed.")
+    ] = 0.0
+    state_at_restore: Annotated[
+        Literal["healthy", "collapsed"], Field(description="The state in which the recovery starts.")
+    ] = "healthy"
+    timeout_s: Annotated[Seconds, Field(gt=0, description="Time after which a caller gives up an attempt.")] = 1.0
+    cache: Annotated[Cache | None, none_is_none, Field(description="A cache in front of it.")] = None
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
 
@@ -255,6 +277,14 @@ class Queue(Section):
         StreamShards | None, none_is_none, Field(description="For streams: shards and their batches.")
     ] = None
     dependency: Annotated[MaybeLabel, Field(description="Name of the dependency that the consumers call.")] = None
+    attempts_while_failing: Annotated[
+        MaybeNumber,
+        Field(description="Attempts that one item costs while the dependency fails; from its clients if not given."),
+    ] = None
+    max_receives: Annotated[
+        MaybeCount, Field(ge=1, description="Failed deliveries after which an item goes to the dead-letter queue.")
+    ] = None
+    fleet: Annotated[MaybeLabel, Field(description="Name of the fleet that the consumers run on.")] = None
     resources: Annotated[Resources, Field(description="Names for the commands of the plan.")] = Resources()
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
@@ -432,6 +462,13 @@ class Fleet(Section):
         tuple[Automation, ...] | None,
         Field(description="All that can remove capacity by itself; [] for none; leave out if not known."),
     ] = None
+    launches_from_min: Annotated[
+        Minutes, Field(description="Time after the restore until launches begin to succeed.")
+    ] = 0.0
+    removal_rate_per_min: Annotated[
+        Rate, Field(description="Instances a minute that automation removes until launches succeed.")
+    ] = 0.0
+    removal_floor: Annotated[Count, Field(description="Instances below which a velocity limit stops removals.")] = 0
     resources: Annotated[Resources, Field(description="Names for the commands of the plan.")] = Resources()
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
@@ -455,3 +492,15 @@ class Scenario(Section):
     call_stacks: Annotated[dict[Label, CallStack], Field(description="Layers that retry, by name.")] = {}
     clients: Annotated[dict[Label, Client], Field(description="SDK clients, by name.")] = {}
     fleets: Annotated[dict[Label, Fleet], Field(description="Capacity that is launched, by name.")] = {}
+    admission: Annotated[AdmissionPlan, Field(description="The seven steps of admission in a recovery.")] = (
+        AdmissionPlan()
+    )
+    uncertain: Annotated[
+        dict[str, UncertainValue],
+        Field(description="Ranges of uncertain values, by path, such as queues.orders.service_rate."),
+    ] = {}
+    plan_automation: Annotated[
+        PlanAutomation | None,
+        none_is_none,
+        Field(description="Automation that applies numbered plans, or published for that of the reference event."),
+    ] = None

@@ -1,0 +1,326 @@
+"""From a scenario to the coupled model and back: what acts on what, which numbers are uncertain, what comes out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import numpy as np
+
+from afterload import limits
+from afterload.arrivals import arrival_profile
+from afterload.errors import ApproximationWarning, MissingEvidenceWarning
+from afterload.estimates import Doubt, estimate_queue
+from afterload.model.coupled import (
+    Admission,
+    CoupledDependency,
+    CoupledFleet,
+    CoupledQueue,
+    CoupledResult,
+    CoupledSystem,
+    Input,
+    Trace,
+    certainty,
+    simulate,
+    trace,
+)
+from afterload.model.curves import FloatArray, RateProfile
+from afterload.model.uncertainty import Mover, Range, Spread, draw, movers, spread
+from afterload.scenario import LoadedScenario
+
+__all__ = ["CoupledEstimate", "Coupling", "Variant", "couple", "estimate_recovery"]
+
+DRAWS = 1_000
+SEED = 20_251_020
+# Attempts of a client that the scenario does not describe: the standard mode of the common SDKs.
+USUAL_ATTEMPTS = 3.0
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """A scenario as one coupled system, with the names behind its places and its uncertain inputs."""
+
+    loaded: LoadedScenario
+    system: CoupledSystem
+    queues: tuple[str, ...]
+    dependencies: tuple[str, ...]
+    fleets: tuple[str, ...]
+    ranges: Mapping[Input, Range]
+    labels: Mapping[Input, str]
+    doubts: tuple[Doubt, ...] = ()
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way in which the same recovery can go."""
+
+    name: str
+    system: CoupledSystem
+    trace: Trace
+    is_certain: bool = True
+
+    @property
+    def result(self) -> CoupledResult:
+        """Results, one draw."""
+        return self.trace.result
+
+
+@dataclass(frozen=True)
+class CoupledEstimate:
+    """The coupled recovery of one scenario: as it is, what else could happen, and how sure that is."""
+
+    coupling: Coupling
+    today: Variant
+    others: tuple[Variant, ...]
+    drain: Mapping[str, Spread] = field(default_factory=dict)
+    fresh: Mapping[str, Spread] = field(default_factory=dict)
+    movers: tuple[Mover[Input], ...] = ()
+    draws: int = 0
+
+
+def _shifted(profile: RateProfile, minutes: float) -> RateProfile:
+    """The same arrivals, with nothing before them for so many minutes."""
+    if minutes <= 0:
+        return profile
+    edges = (0.0, *(minutes + float(edge) for edge in profile.edges_min))
+    return RateProfile(edges, (0.0, *(float(rate) for rate in profile.rates_per_min)), cycle_min=profile.cycle_min)
+
+
+# Fields of a scenario that can have a range, with the model's name for each.
+UNCERTAIN: dict[str, dict[str, str]] = {
+    "incident": {"outage": "outage_min"},
+    "queues": {
+        "arrival_rate": "arrivals",
+        "service_rate": "service_rate_per_min",
+        "attempts_while_failing": "attempts_failing",
+        "backlog_before": "backlog_before",
+        "age_limit": "max_age_min",
+        "superseded_share": "superseded_share",
+    },
+    "dependencies": {
+        "capacity": "capacity_per_min",
+        "tested_rate": "capacity_per_min",
+        "direct_rate": "fresh_per_min",
+        "attempts_while_failing": "attempts_failing",
+        "goodput_while_collapsed": "goodput_share",
+    },
+    "fleets": {"running": "running", "needed": "needed", "launches_from": "launches_from_min"},
+}
+
+
+class _Builder:
+    def __init__(self, loaded: LoadedScenario) -> None:
+        self.loaded = loaded
+        self.scenario = loaded.scenario
+        self.doubts: list[Doubt] = []
+        self.queue_names = tuple(self.scenario.queues)
+        self.dependency_names = tuple(self.scenario.dependencies)
+        self.fleet_names = tuple(self.scenario.fleets)
+
+    def client_attempts(self, dependency: str) -> tuple[float | None, float]:
+        """Attempts of the most eager client of a dependency (None: not known), and the retries that all quotas hold."""
+        most: float | None = None
+        held = 0.0
+        for client in self.scenario.clients.values():
+            if client.dependency != dependency:
+                continue
+            preset = limits.client_preset(client.sdk, client.version, client.mode, client.service)
+            attempts = client.max_attempts or preset.attempts
+            if attempts is None:
+                attempts = round(USUAL_ATTEMPTS)
+            most = max(most or 0.0, float(attempts))
+            cost = limits.value("retry_quota.transient_cost")
+            held += math.inf if preset.quota is None else client.number * (preset.quota // cost)
+        return most, held
+
+    def dependency(self, name: str) -> CoupledDependency:
+        item = self.scenario.dependencies[name]
+        attempts, held = self.client_attempts(name)
+        stacks = [
+            math.prod(layer.tries for layer in stack.layers)
+            for stack in self.scenario.call_stacks.values()
+            if stack.dependency == name
+        ]
+        direct = item.attempts_while_failing
+        if direct is None:
+            known = [value for value in (attempts, *map(float, stacks)) if value is not None]
+            direct = max(known) if known else USUAL_ATTEMPTS
+            if not known:
+                self.doubts.append(
+                    Doubt(
+                        MissingEvidenceWarning,
+                        f"{name}: no client or call stack says how often a failing call is tried: {direct:g} attempts assumed",
+                    )
+                )
+        if any(value > (attempts or 1.0) for value in stacks):
+            # A stack of loops above the clients is not held by the clients' quotas.
+            held = math.inf
+        cache = item.cache
+        return CoupledDependency(
+            capacity_per_min=item.capacity_per_min or item.tested_rate_per_min,
+            control_per_min=item.control_rate_per_min,
+            fresh_per_min=item.direct_rate_per_min,
+            attempts_failing=max(1.0, direct),
+            goodput_share=item.goodput_while_collapsed,
+            collapsed_at_restore=item.state_at_restore == "collapsed",
+            retry_tokens=held if attempts is not None else math.inf,
+            hit_at_rest=cache.hit_rate if cache else 0.0,
+            hit_at_restore=cache.hit_rate_at_restore if cache else 0.0,
+            cache_fill_min=cache.fill_time_min if cache else 0.0,
+        )
+
+    def queue(self, name: str, lead_min: float) -> CoupledQueue:
+        item = self.scenario.queues[name]
+        estimate = estimate_queue(self.loaded, name)
+        incident = self.scenario.incident
+        if item.during_outage == "reject":
+            profile, _ = arrival_profile(self.loaded, name, incident.restored_at)
+            profile = _shifted(profile, lead_min)
+        else:
+            profile, _ = arrival_profile(self.loaded, name, incident.restored_at - timedelta(minutes=lead_min))
+        service = estimate.load.service_rate_per_min
+        if item.stream is not None:
+            self.doubts.append(
+                Doubt(
+                    ApproximationWarning, f"queues.{name}: shards are taken together; the slowest one may take longer"
+                )
+            )
+        attempts = item.attempts_while_failing
+        if attempts is None:
+            known = self.client_attempts(item.dependency)[0] if item.dependency else None
+            attempts = known or USUAL_ATTEMPTS
+        dependency = self.dependency_names.index(item.dependency) if item.dependency in self.dependency_names else None
+        load = replace(estimate.load, arrivals=profile, outage_min=incident.outage_min, service_rate_per_min=service)
+        return CoupledQueue(
+            load,
+            dependency=dependency,
+            attempts_failing=max(1.0, attempts),
+            max_receives=item.max_receives,
+            fleet=self.fleet_names.index(item.fleet) if item.fleet in self.fleet_names else None,
+        )
+
+    def fleet(self, name: str) -> CoupledFleet:
+        item = self.scenario.fleets[name]
+        shape = item.launch
+        kept = shape.throttle_factor * (1 - shape.other_callers_share)
+        active = any(not entry.paused for entry in item.removal_automation or ())
+        return CoupledFleet(
+            running=item.running,
+            needed=item.needed,
+            launch_burst=shape.instance_burst * kept * shape.buckets_full,
+            launch_per_min=60 * shape.instance_refill_per_s * kept,
+            request_burst=shape.request_burst * shape.instances_per_request * kept * shape.buckets_full,
+            request_per_min=60 * shape.request_refill_per_s * shape.instances_per_request * kept,
+            start_delay_min=(shape.boot_time_s + shape.network_delay_s) / 60,
+            launches_from_min=item.launches_from_min,
+            removal_per_min=item.removal_rate_per_min,
+            automation_active=active,
+            removal_floor=item.removal_floor,
+        )
+
+    def uncertain(self) -> tuple[dict[Input, Range], dict[Input, str]]:
+        ranges: dict[Input, Range] = {}
+        labels: dict[Input, str] = {}
+        for path, (low, likely, high) in self.loaded.ranges.items():
+            key = self.input_of(path)
+            scale = 1 / likely if key.name == "arrivals" and likely > 0 else 1.0
+            ranges[key] = Range(low * scale, likely * scale, high * scale)
+            labels[key] = path
+        return ranges, labels
+
+    def input_of(self, path: str) -> Input:
+        """The model's input that a path of the scenario names."""
+        part, _, rest = path.partition(".")
+        if part == "incident":
+            return Input("outage", 0, "outage_min")
+        name, _, field_name = rest.rpartition(".")
+        places = {"queues": self.queue_names, "dependencies": self.dependency_names, "fleets": self.fleet_names}
+        kinds = {"queues": "queue", "dependencies": "dependency", "fleets": "fleet"}
+        return Input(kinds[part], places[part].index(name), UNCERTAIN[part][field_name])  # type: ignore[arg-type]
+
+
+def couple(loaded: LoadedScenario) -> Coupling | None:
+    """A scenario as one coupled system; None where it has no queue and no dependency to couple."""
+    scenario = loaded.scenario
+    if not scenario.queues and not scenario.dependencies:
+        return None
+    builder = _Builder(loaded)
+    ranges, labels = builder.uncertain()
+    outage = scenario.incident.outage_min
+    longest = ranges.get(Input("outage", 0, "outage_min"), Range(outage, outage, outage)).high
+    lead = max(outage, longest)
+    plan = scenario.admission
+    system = CoupledSystem(
+        outage_min=outage,
+        lead_min=lead,
+        queues=tuple(builder.queue(name, lead) for name in builder.queue_names),
+        dependencies=tuple(builder.dependency(name) for name in builder.dependency_names),
+        fleets=tuple(builder.fleet(name) for name in builder.fleet_names),
+        admission=_admission(loaded) if plan.in_place else None,
+    )
+    return Coupling(
+        loaded, system, builder.queue_names, builder.dependency_names, builder.fleet_names, ranges, labels,
+        tuple(builder.doubts),
+    )  # fmt: skip
+
+
+def _admission(loaded: LoadedScenario) -> Admission:
+    plan = loaded.scenario.admission
+    holds = plan.holds_min
+    return Admission(
+        floor_share=plan.floor_share,
+        drain_share=plan.drain_share,
+        replay_share=plan.replay_share,
+        lifts=plan.lifts,
+        hold_min=(holds[0], holds[1], holds[2], holds[3], holds[4], holds[5], holds[6]),
+    )
+
+
+def estimate_recovery(coupling: Coupling, draws: int = DRAWS, seed: int = SEED) -> CoupledEstimate:
+    """The coupled recovery as the scenario is, in the other starting state, and under the guide's admission.
+
+    Uncertain inputs give P10, P50 and P90 from ``draws`` draws; the same seed gives the same numbers.
+    """
+    system = coupling.system
+    today = _variant("as the scenario is", system)
+    others = []
+    if system.dependencies:
+        flipped = _started(system, collapsed=not any(item.collapsed_at_restore for item in system.dependencies))
+        state = "collapsed" if flipped.dependencies[0].collapsed_at_restore else "healthy"
+        others.append(_variant(f"if dependencies are {state} at the restore", flipped))
+        worst = system if any(item.collapsed_at_restore for item in system.dependencies) else flipped
+        held = replace(worst, admission=_admission(coupling.loaded))
+        if system.admission is None:
+            others.append(_variant("collapsed, recovered by the seven steps", held))
+    if not coupling.ranges:
+        return CoupledEstimate(coupling, today, tuple(others))
+    generator = np.random.default_rng(seed)
+    values = draw(coupling.ranges, draws, generator)
+    result = simulate(system, values)
+
+    def answer(inputs: dict[Input, FloatArray]) -> FloatArray:
+        answers = simulate(system, inputs).drain_min
+        return np.where(np.isnan(answers).any(axis=1), np.nan, np.nanmax(np.nan_to_num(answers, nan=-1.0), axis=1))
+
+    names = coupling.queues
+    return CoupledEstimate(
+        coupling,
+        today,
+        tuple(others),
+        {name: spread(result.drain_min[:, place]) for place, name in enumerate(names)},
+        {name: spread(result.fresh_age_back_min[:, place]) for place, name in enumerate(names)},
+        tuple(movers(coupling.ranges, answer, generator)) if names else (),
+        draws,
+    )
+
+
+def _variant(name: str, system: CoupledSystem) -> Variant:
+    return Variant(name, system, trace(system), bool(certainty(system).certain[0]))
+
+
+def _started(system: CoupledSystem, collapsed: bool) -> CoupledSystem:
+    return replace(
+        system, dependencies=tuple(replace(item, collapsed_at_restore=collapsed) for item in system.dependencies)
+    )

@@ -1,0 +1,255 @@
+"""The dependency chapter: hidden capacity, classes of load, and which triggers heal by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from afterload.coupling import Coupling
+from afterload.figures.charts import AFTER, BEFORE, COLOURS, alt, finish
+from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.words import paragraph, sentence_list
+from afterload.model.overload import RetryingService, classify, hidden_capacity, is_near, retry_allowance
+from afterload.model.trigger import trigger_map
+from afterload.units import format_duration, format_number, format_rate
+
+__all__ = ["dependency_answer", "hidden_figure", "trigger_figure"]
+
+NO_DEPENDENCIES = "This scenario has no dependencies: give one with its tested rate to see its hidden capacity."
+MEANING = {
+    "stable": "it heals by itself from any trigger",
+    "vulnerable": "it runs well until a trigger, and then stays down",
+    "overloaded": "it cannot bear this load even when it is healthy",
+}
+# Retries in the map of triggers: more than this changes nothing that the map could show.
+MOST_RETRIES = 10
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """One dependency with all drains at full speed, and with direct traffic alone. Rates a minute."""
+
+    name: str
+    capacity: float
+    attempts: float
+    direct: float
+    drains: float
+    timeout_s: float
+
+    @property
+    def load(self) -> float:
+        return self.direct + self.drains
+
+    @property
+    def hidden(self) -> float:
+        return hidden_capacity(self.capacity, self.mean_attempts)
+
+    @property
+    def mean_attempts(self) -> float:
+        return max(1.0, self.attempts)
+
+
+def _standings(coupling: Coupling) -> Iterator[_Standing]:
+    for place, name in enumerate(coupling.dependencies):
+        item = coupling.system.dependencies[place]
+        direct = item.control_per_min + item.fresh_per_min
+        callers = [queue for queue in coupling.system.queues if queue.dependency == place]
+        drains = [queue.load.service_rate_per_min for queue in callers]
+        costs = [(direct, item.attempts_failing)]
+        costs += [(queue.load.service_rate_per_min, queue.attempts_failing) for queue in callers]
+        total = sum(rate for rate, _ in costs)
+        mean = sum(rate * each for rate, each in costs) / total if total > 0 else item.attempts_failing
+        timeout = coupling.loaded.scenario.dependencies[name].timeout_s
+        yield _Standing(name, item.capacity_per_min, mean, direct, sum(drains), timeout)
+
+
+def dependency_answer(coupling: Coupling | None) -> Prose:
+    """Each dependency in words."""
+    standings = list(_standings(coupling)) if coupling is not None else []
+    if not standings:
+        return paragraph(NO_DEPENDENCIES)
+    lines = []
+    for item in standings:
+        kind = classify(item.load, item.capacity, item.mean_attempts)
+        text = (
+            f"{item.name} bears {format_rate(item.capacity)}. While it fails a request costs {format_number(item.mean_attempts)} "
+            f"attempts, so its hidden capacity is {format_rate(item.hidden)}. In the recovery it gets {format_rate(item.load)} "
+            f"({format_rate(item.direct)} direct and {format_rate(item.drains)} of drains): {kind}, {MEANING[kind]}."
+        )
+        if kind == "vulnerable":
+            text += f" It heals if retries are held under {format_rate(retry_allowance(item.capacity, item.load))}."
+        if is_near(item.load, item.hidden) or is_near(item.load, item.capacity):
+            text += " The load is within 2 % of a boundary, so this verdict is not certain."
+        lines.append(text)
+    return sentence_list(lines)
+
+
+def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
+    """Load of each dependency against its hidden and its advertised capacity."""
+    standings = list(_standings(coupling)) if coupling is not None else []
+    if coupling is None or not standings:
+        return paragraph(NO_DEPENDENCIES)
+    values, marks, records = [], [], []
+    for item in standings:
+        for part, rate in (("direct traffic", item.direct), ("drains", item.drains)):
+            values.append({"dependency": item.name, "part": part, "rate": round(rate, 3)})
+        for what, rate in (("hidden capacity", item.hidden), ("capacity", item.capacity)):
+            marks.append({"dependency": item.name, "limit": what, "rate": round(rate, 3)})
+        records.append(
+            {
+                "dependency": item.name,
+                "capacity": item.capacity,
+                "attempts while failing": item.mean_attempts,
+                "hidden capacity": item.hidden,
+                "load in the recovery": item.load,
+                "class": classify(item.load, item.capacity, item.mean_attempts),
+                "class of direct traffic alone": classify(item.direct, item.capacity, item.mean_attempts),
+                "room for retries": retry_allowance(item.capacity, item.load) if item.load <= item.capacity else 0.0,
+            }
+        )
+    bars = (
+        alt.Chart(alt.Data(values=values))
+        .mark_bar(height={"band": 0.5})
+        .encode(
+            x=alt.X("rate", type="quantitative", title="requests a minute", axis=alt.Axis(format=",~f")),
+            y=alt.Y("dependency", type="nominal", title=None),
+            color=alt.Color("part", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS))),
+            tooltip=[
+                alt.Tooltip("dependency", type="nominal"),
+                alt.Tooltip("part", type="nominal"),
+                alt.Tooltip("rate", type="quantitative", format=",.0f"),
+            ],
+        )
+    )
+    ticks = (
+        alt.Chart(alt.Data(values=marks))
+        .mark_tick(thickness=3, size=56)
+        .encode(
+            x=alt.X("rate", type="quantitative"),
+            y=alt.Y("dependency", type="nominal"),
+            color=alt.Color(
+                "limit",
+                type="nominal",
+                title=None,
+                scale=alt.Scale(domain=["hidden capacity", "capacity"], range=[BEFORE, "black"]),
+            ),
+            tooltip=[alt.Tooltip("limit", type="nominal"), alt.Tooltip("rate", type="quantitative", format=",.0f")],
+        )
+    )
+    return Figure(
+        title="Load against hidden capacity",
+        chart=finish(alt.layer(bars, ticks).resolve_scale(color="independent"), height=max(90, 70 * len(standings))),
+        table=Table.of(
+            records,
+            {
+                "dependency": str,
+                "capacity": format_rate,
+                "attempts while failing": format_number,
+                "hidden capacity": format_rate,
+                "load in the recovery": format_rate,
+                "class": str,
+                "class of direct traffic alone": str,
+                "room for retries": format_rate,
+            },
+        ),
+        source=coupling.loaded.name,
+        method=(
+            "Hidden capacity = capacity / attempts of a request while failing, weighted over its callers. At or below it a load "
+            "is stable; up to capacity vulnerable; above it overloaded. Source of the idea: Metastable Failures in Distributed "
+            "Systems, HotOS 2021."
+        ),
+        alt="Bars of load with ticks at hidden capacity and capacity. "
+        + " ".join(
+            f"{item.name}: load {format_rate(item.load)}, hidden capacity {format_rate(item.hidden)}, capacity "
+            f"{format_rate(item.capacity)}."
+            for item in standings
+        ),
+    )
+
+
+def trigger_figure(coupling: Coupling | None) -> Figure | Prose:
+    """Which length of a full outage the first dependency survives by itself, at which load."""
+    standings = list(_standings(coupling)) if coupling is not None else []
+    if coupling is None or not standings:
+        return paragraph(NO_DEPENDENCIES)
+    item = max(standings, key=lambda standing: standing.load / standing.capacity)
+    retries = min(MOST_RETRIES, max(0, round(item.mean_attempts) - 1))
+    service = RetryingService(item.capacity / 60, timeout_s=item.timeout_s, retries=retries)
+    loads = np.linspace(0.05, 0.98, 24) * service.capacity_per_s
+    lengths = np.geomspace(0.25, 16.0, 19) * item.timeout_s
+    found = trigger_map(service, loads.tolist(), lengths_s=lengths.tolist(), steps_per_timeout=20)
+    values = []
+    for row, length in enumerate(lengths):
+        for column, load in enumerate(loads):
+            seconds = found.recovery_s(row, column)
+            values.append(
+                {
+                    "load": round(float(load) * 60, 1),
+                    "length": f"{length:.2g} s",
+                    "verdict": "not certain" if found.is_uncertain[row, column] else found.verdict(row, column),
+                    "recovery": "never" if seconds is None else f"{seconds:.3g} s",
+                }
+            )
+    order = [f"{length:.2g} s" for length in lengths]
+    cells = (
+        alt.Chart(alt.Data(values=values))
+        .mark_rect()
+        .encode(
+            x=alt.X("load", type="ordinal", title="requests a minute", axis=alt.Axis(labelOverlap=True, format=",.0f")),
+            y=alt.Y(
+                "length",
+                type="ordinal",
+                sort=order[::-1],
+                title="length of a full outage",
+                axis=alt.Axis(labelOverlap=True),
+            ),
+            color=alt.Color(
+                "verdict",
+                type="nominal",
+                title=None,
+                scale=alt.Scale(domain=["heals itself", "stays down", "not certain"], range=[AFTER, BEFORE, "#bbbbbb"]),
+            ),
+            tooltip=[
+                alt.Tooltip("load", type="quantitative", title="requests a minute", format=",.0f"),
+                alt.Tooltip("length", type="nominal", title="outage"),
+                alt.Tooltip("verdict", type="nominal"),
+                alt.Tooltip("recovery", type="nominal", title="time to recover"),
+            ],
+        )
+    )
+    records = []
+    for column in range(0, len(loads), 4):
+        heals = [float(length) for row, length in enumerate(lengths) if found.heals[row, column]]
+        records.append(
+            {
+                "load": format_rate(float(loads[column]) * 60),
+                "class": service.classify(float(loads[column])),
+                "longest outage tried that heals": "none" if not heals else f"{max(heals):.2g} s",
+                "shortest that stays down": _shortest(found, lengths, column),
+            }
+        )
+    capped = f" Retries are held at {MOST_RETRIES}." if retries < round(item.mean_attempts) - 1 else ""
+    return Figure(
+        title=f"Which outages {item.name} survives by itself",
+        chart=finish(cells, height=300),
+        table=Table.of(records, dict.fromkeys(records[0], str)),
+        source=f"{coupling.loaded.name}; time-out {format_duration(item.timeout_s / 60)}",
+        method=(
+            f"At the scale of seconds: capacity {format_number(service.capacity_per_s)}/s, "
+            f"time-out {format_number(item.timeout_s)} s, "
+            f"{retries} retries of a request, work of callers who have left is still done.{capped} Compare the boundary with "
+            "your own test: apply a trigger at a known load and see whether the system quiets down unaided."
+        ),
+        alt=(
+            f"Map of outage length against load for {item.name}. Hidden capacity {format_rate(item.hidden)}: below it "
+            "every outage heals, above it outages past a length stay down."
+        ),
+    )
+
+
+def _shortest(found: Any, lengths: Any, column: int) -> str:
+    down = [float(length) for row, length in enumerate(lengths) if not found.heals[row, column]]
+    return "none" if not down else f"{min(down):.2g} s"

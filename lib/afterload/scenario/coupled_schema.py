@@ -1,0 +1,107 @@
+"""Parts of a scenario that only the coupled recovery uses: caches, the admission plan, uncertain values, the race."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from afterload.errors import UnitError
+from afterload.scenario.fields import Count, Minutes, Section, Share
+
+__all__ = ["STEP_NAMES", "AdmissionPlan", "Cache", "PlanAutomation", "UncertainValue"]
+
+STEP_NAMES = (
+    "hold_the_doors",
+    "control_loops",
+    "fresh_requests",
+    "recent_backlog",
+    "old_backlog",
+    "lift_limits",
+    "re_enable_removal",
+)
+
+
+class Cache(Section):
+    """A cache in front of a dependency: it hides load while it is warm."""
+
+    hit_rate: Annotated[Share, Field(lt=1, description="Share of requests that it answers at rest.")]
+    hit_rate_at_restore: Annotated[Share, Field(lt=1, description="Share that it answers just after the restore.")] = (
+        0.0
+    )
+    fill_time_min: Annotated[Minutes, Field(description="Time in which it closes 63 % of the gap.")] = 30.0
+
+
+class AdmissionPlan(Section):
+    """The seven steps of admission in a recovery, and how long the signal of each must hold."""
+
+    in_place: Annotated[bool, Field(strict=True, description="True if the team already recovers by these steps.")] = (
+        False
+    )
+    floor_share: Annotated[Share, Field(description="Share of their rate that consumers keep in steps 1 to 3.")] = 0.0
+    drain_share: Annotated[
+        Share, Field(gt=0, description="Share of the room at a dependency that drains get in steps 4 and 5.")
+    ] = 0.8
+    replay_share: Annotated[Share, Field(gt=0, description="Share of that which set-aside work gets in step 5.")] = 1.0
+    lifts: Annotated[Count, Field(ge=1, le=20, description="Equal steps in which the cap is lifted in step 6.")] = 3
+    hold_the_doors_min: Annotated[Minutes, Field(description="Hold of step 1.")] = 5.0
+    control_loops_min: Annotated[Minutes, Field(description="Hold of step 2.")] = 5.0
+    fresh_requests_min: Annotated[Minutes, Field(description="Hold of step 3.")] = 5.0
+    recent_backlog_min: Annotated[Minutes, Field(description="Hold of step 4.")] = 5.0
+    old_backlog_min: Annotated[Minutes, Field(description="Hold of step 5.")] = 5.0
+    lift_limits_min: Annotated[Minutes, Field(description="Hold of each lift in step 6.")] = 15.0
+    re_enable_removal_min: Annotated[Minutes, Field(description="Hold of step 7.")] = 5.0
+
+    @property
+    def holds_min(self) -> tuple[float, ...]:
+        """The seven holds in order."""
+        return tuple(getattr(self, f"{name}_min") for name in STEP_NAMES)
+
+
+class UncertainValue(Section):
+    """The range of one value; the value itself is the likely one. Written like the value, with its unit."""
+
+    low: Annotated[Any, Field(description="Not expected to be lower.")]
+    high: Annotated[Any, Field(description="Not expected to be higher.")]
+
+
+class PlanAutomation(Section):
+    """Automation that applies numbered plans, such as DNS records or routing: can its parts race each other?"""
+
+    short_form = {"enum": ["published"]}
+
+    appliers: Annotated[Count, Field(ge=1, le=5, description="How many apply plans side by side.")] = 3
+    plans: Annotated[
+        tuple[Count, ...], Field(min_length=1, max_length=5, description="Plan numbers, rising; the first is active.")
+    ] = (40, 41, 43)
+    check_at: Annotated[
+        Literal["pick-up", "apply"], Field(description="When a plan is compared with the active one.")
+    ] = "pick-up"
+    clean_up: Annotated[
+        Literal["older than applied", "keep generations", "never the active", "none"],
+        Field(description="What is deleted after an apply."),
+    ] = "older than applied"
+    generations: Annotated[Count, Field(ge=1, description="Plans kept by keep generations.")] = 1
+    version_guard: Annotated[
+        bool, Field(strict=True, description="True if an apply succeeds only on the plan that was checked.")
+    ] = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _published(cls, data: Any) -> Any:
+        return cls.from_text(data) if isinstance(data, str) else data
+
+    @classmethod
+    def from_text(cls, text: str) -> dict[str, Any]:
+        """The configuration of the reference event, by the name ``published``."""
+        if text != "published":
+            raise UnitError(f"{text!r} is not a known automation", "published, or a mapping of its own")
+        return {}
+
+    @field_validator("plans")
+    @classmethod
+    def _rising(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        if any(later <= earlier for earlier, later in pairwise(value)):
+            raise UnitError(f"{list(value)} does not rise", "plan numbers in rising order, each once")
+        return value

@@ -1,0 +1,78 @@
+"""Ranges of uncertain values: low and high beside the value that stands in the scenario, which is the likely one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from afterload.errors import UnitError
+from afterload.scenario.fields import Section
+from afterload.scenario.problems import nearest
+from afterload.scenario.schema import Scenario
+from afterload.units import read_duration_min as read_minutes
+from afterload.units import read_number, read_rate_per_min, read_share
+
+__all__ = ["RANGED", "read_range"]
+
+# What can have a range, by part of the scenario; incident.outage stands for the time from trigger to restore.
+RANGED: Mapping[str, tuple[str, ...]] = {
+    "queues": (
+        "arrival_rate", "service_rate", "attempts_while_failing", "backlog_before", "age_limit", "superseded_share",
+    ),
+    "dependencies": ("capacity", "tested_rate", "direct_rate", "attempts_while_failing", "goodput_while_collapsed"),
+    "fleets": ("running", "needed", "launches_from"),
+}  # fmt: skip
+_FACTOR = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+
+
+def _factor(value: Any) -> float:
+    match = _FACTOR.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        raise UnitError(
+            f"{value!r} is not a percentage", "a percentage of the profile or series, such as 80 % or 125 %"
+        )
+    return float(match[1]) / 100
+
+
+def _reader(section: Section, field: str) -> tuple[float | None, Callable[[Any], float]]:
+    """The likely value of a field in the unit that it holds, and how its ends are read."""
+    name = type(section).keys()[field]
+    quantity = type(section).quantities().get(name)
+    value = getattr(section, name)
+    if field == "arrival_rate":
+        return (value.constant_per_min, read_rate_per_min) if value.constant_per_min is not None else (1.0, _factor)
+    if quantity is not None:
+        return value, lambda text: quantity.read(text, None)
+    return value, read_share if "share" in field or "goodput" in field else read_number
+
+
+def read_range(scenario: Scenario, path: str) -> tuple[float, float, float]:
+    """Low, likely and high of one uncertain value. Raises :class:`UnitError` that says what is wrong with it."""
+    item = scenario.uncertain[path]
+    part, _, rest = path.partition(".")
+    name, _, field = rest.rpartition(".")
+    if path == "incident.outage":
+        likely: float | None = scenario.incident.outage_min
+        read: Callable[[Any], float] = read_minutes
+    else:
+        named = getattr(scenario, part, {}) if part in RANGED else {}
+        if part not in RANGED or name not in named or field not in RANGED[part]:
+            known = [
+                "incident.outage",
+                *(f"{p}.{n}.{f}" for p in RANGED for n in getattr(scenario, p) for f in RANGED[p]),
+            ]
+            near = nearest(path, known)
+            raise UnitError(
+                f"{path!r} cannot have a range{f'; nearest: {near}' if near else ''}", ", ".join(known[:12])
+            )
+        likely, read = _reader(named[name], field)
+    if likely is None:
+        raise UnitError(f"{path} has no value in the scenario", "the likely value there, and its ends here")
+    low, high = read(item.low), read(item.high)
+    if not low <= likely <= high:
+        raise UnitError(
+            f"low {item.low!s}, the scenario's value and high {item.high!s} are not in order ({low:g}, {likely:g}, {high:g})",
+            "low at or below the value, high at or above it",
+        )
+    return low, float(likely), high
