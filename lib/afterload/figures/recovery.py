@@ -71,6 +71,7 @@ def recovery_answer(estimate: CoupledEstimate | None) -> Prose:
     if not estimate.today.is_certain:
         lines.append(UNCERTAIN)
     lines += coupled_sentences(estimate)
+    lines += [f"{doubt.word} ({doubt.text})." for doubt in coupling.doubts]
     return sentence_list(lines)
 
 
