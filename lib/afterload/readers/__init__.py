@@ -1,0 +1,1 @@
+"""Files that a team already has, read into plain data: timelines, metrics, cloud exports, Terraform."""

@@ -1,0 +1,83 @@
+"""Open a file that some other tool wrote: its bytes as text, whatever byte order mark it has, with its date."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+from afterload.errors import InputError, NotFoundError
+
+__all__ = ["MAX_BYTES", "SourceFile", "open_source"]
+
+MAX_BYTES = 512_000_000
+# Longest first: the mark of UTF-32 begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file as it was given.
+
+    Attributes:
+        name: the path as the person gave it, for messages.
+        text: the whole content, without a byte order mark.
+        digest: SHA-256 of its bytes, in hexadecimal.
+        modified_at: the file's own date, in UTC: the best known date of the export where the content has none.
+    """
+
+    name: str
+    text: str
+    digest: str
+    modified_at: datetime
+
+    def line(self, offset: int) -> int:
+        """Line of a character of the text, both counted as editors do: lines from 1."""
+        return self.text.count("\n", 0, offset) + 1
+
+
+def open_source(path: str | Path, most_bytes: int = MAX_BYTES) -> SourceFile:
+    """Read one file whole.
+
+    Raises :class:`NotFoundError` where there is none and :class:`InputError` where it is a folder, too large, empty or
+    not text; the message names the file, and the line where there is one.
+    """
+    name = str(path)
+    try:
+        with Path(path).open("rb") as file:
+            raw = file.read(most_bytes + 1)
+        modified = datetime.fromtimestamp(Path(path).stat().st_mtime, UTC)
+    except FileNotFoundError:
+        raise NotFoundError(f"{name}: no such file") from None
+    except (OSError, ValueError) as problem:
+        raise InputError(f"{name}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
+    if len(raw) > most_bytes:
+        raise InputError(f"{name}: is larger than {most_bytes:,} bytes: export a shorter period")
+    return SourceFile(name, _decoded(name, raw), sha256(raw).hexdigest(), modified)
+
+
+def _decoded(name: str, raw: bytes) -> str:
+    encoding = next((encoding for mark, encoding in _MARKS if raw.startswith(mark)), "utf-8")
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as problem:
+        line = raw[: problem.start].count(b"\n") + 1
+        kind = encoding.upper().removesuffix("-SIG")
+        raise InputError(
+            f"{name} line {line}: is not {kind} text (byte {raw[problem.start] if problem.start < len(raw) else 0:#04x} "
+            f"at offset {problem.start:,}): save it as UTF-8, or export it again if it is cut off"
+        ) from None
+    if "\x00" in text:
+        raise InputError(
+            f"{name} line {text.count(chr(10), 0, text.index(chr(0))) + 1}: holds a zero byte: it is binary, or UTF-16 "
+            "without its byte order mark; save it as UTF-8"
+        )
+    return text
