@@ -66,18 +66,17 @@ def open_source(path: str | Path, most_bytes: int = MAX_BYTES) -> SourceFile:
 
 def _decoded(name: str, raw: bytes) -> str:
     encoding = next((encoding for mark, encoding in _MARKS if raw.startswith(mark)), "utf-8")
+    if encoding.startswith("utf-8") and b"\x00" in raw:
+        line = raw.count(b"\n", 0, raw.index(b"\x00")) + 1
+        raise InputError(
+            f"{name} line {line}: holds a zero byte: it is binary, or UTF-16 without its byte order mark; save it as UTF-8"
+        )
     try:
-        text = raw.decode(encoding)
+        return raw.decode(encoding)
     except UnicodeDecodeError as problem:
-        line = raw[: problem.start].count(b"\n") + 1
+        line = raw.count(b"\n", 0, problem.start) + 1
         kind = encoding.upper().removesuffix("-SIG")
         raise InputError(
-            f"{name} line {line}: is not {kind} text (byte {raw[problem.start] if problem.start < len(raw) else 0:#04x} "
-            f"at offset {problem.start:,}): save it as UTF-8, or export it again if it is cut off"
+            f"{name} line {line}: is not {kind} text (byte {raw[problem.start]:#04x} at offset {problem.start:,}): save it "
+            "as UTF-8, or export it again if it is cut off"
         ) from None
-    if "\x00" in text:
-        raise InputError(
-            f"{name} line {text.count(chr(10), 0, text.index(chr(0))) + 1}: holds a zero byte: it is binary, or UTF-16 "
-            "without its byte order mark; save it as UTF-8"
-        )
-    return text
