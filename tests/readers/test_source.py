@@ -46,7 +46,8 @@ def test_same_bytes_same_digest(tmp_path):
         (b"one\ntwo \xff\xfe three\n", "line 2: is not UTF-8 text"),
         (TEXT.encode("utf-16-le"), "zero byte"),
         (TEXT.encode("utf-16")[:-3], "is not UTF-16 text"),
-        (b"\x1f\x8b\x08\x00\x00\x00", "is not UTF-8 text"),
+        (b"\x1f\x8b\x08\x00\x00\x00", "zero byte"),
+        (b"PK\x03\x04\x9c\xff", "is not UTF-8 text"),
     ],
 )
 def test_damage_is_named_with_file_and_line(tmp_path, data, words):
