@@ -140,10 +140,6 @@ def test_queues_at_random_are_the_exact_backlog_model(load, step):
     # a step that is seen at its end, and at the restore it is a matter of rounding.
     has_one_age = load.backlog_before > 0.0 and load.arrivals.rates_per_min[0] == 0.0
     assume(not has_one_age or (load.outage_min % 1 == 0.0 and load.outage_min not in limits(load)))
-    # Work that is past its deadline when it is set aside is discarded at once here, and over the next minutes there; see
-    # test_work_past_its_deadline_at_the_restore_is_discarded_at_once.
-    late = load.deadline_min is not None and (load.deadline_min < load.outage_min or load.backlog_before > 0.0)
-    assume(load.order == "fifo" or not late)
     # The exact model takes a ramp in parts of a second, each at its mean rate; this one follows the straight line.
     # Work that the ramp sets aside within a step expires within a step, which is seen at the end of it.
     # At the very end of the longest horizon it is a matter of rounding whether a drain is still seen.
@@ -167,9 +163,11 @@ def test_work_past_its_deadline_at_the_restore_is_discarded_at_once(order, sidel
     # Closed form: of 2 min of arrivals at 1/min the older half is discarded and the rest drains at 3 - 1 a minute. Fresh
     # first serves the last half minute of it within 0.25 min, in which another quarter is late.
     load = QueueLoad(RateProfile.constant(1), 3, 2, deadline_min=1, order=order, sideline_after_min=sideline)
-    seen = simulate(alone(load))
+    seen, exact = simulate(alone(load)), recover(load)
     assert seen.discarded_past_deadline[0, 0] == pytest.approx(discarded)
+    assert exact.discarded_past_deadline == pytest.approx(discarded)
     assert seen.drain_min[0, 0] == pytest.approx(drain)
+    assert exact.drain_min == pytest.approx(drain)
 
 
 @pytest.mark.parametrize("step", [1.0, 0.5, 0.25])

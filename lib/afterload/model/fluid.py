@@ -53,11 +53,21 @@ class Curve:
         return cls(times, values, np.append(slopes, 0.0))
 
     def delayed(self, by_min: float, not_before: FloatArray | None = None) -> Curve:
-        """The same values later, and no knot earlier than its time in ``not_before``."""
+        """The same values later, and none earlier than ``not_before``, which has a time for each knot.
+
+        Between two knots both times are straight lines in the value, so the later of them bends where they cross.
+        """
         times = self.times + by_min
         if not_before is None:
             return Curve(times, self.values, self.slopes)
-        return Curve.through(np.maximum(times, not_before), self.values)
+        early = times - not_before
+        place = np.flatnonzero(early[:-1] * early[1:] < 0.0)
+        part = early[place] / (early[place] - early[place + 1])
+        bends = times[place] + part * np.diff(times)[place], self.values[place] + part * np.diff(self.values)[place]
+        return Curve.through(
+            np.insert(np.maximum(times, not_before), place + 1, bends[0]),
+            np.insert(self.values, place + 1, bends[1]),
+        )
 
     def right(self, t: FloatArray) -> FloatArray:
         """Values just after each time."""
