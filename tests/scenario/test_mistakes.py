@@ -68,7 +68,11 @@ MISTAKES: dict[str, Mistake] = {
         "the keys admission, call_stacks",
     ),
     "unknown key like nothing": Mistake(
-        "owner: Orders on-call\n", "@@xyzzy: 5\n", "xyzzy", "unknown key;", "recovery_objective, team, time_zone"
+        "owner: Orders on-call\n",
+        "@@xyzzy: 5\n",
+        "xyzzy",
+        "unknown key;",
+        "recovery_objective, team, telemetry, time_zone",
     ),
     "section in the singular": Mistake(
         "fleets:\n  checkout-api:",

@@ -38,6 +38,7 @@ __all__ = [
     "Instant",
     "Label",
     "MaybeCount",
+    "MaybeInstant",
     "MaybeLabel",
     "MaybeMinutes",
     "MaybeNumber",
@@ -53,6 +54,7 @@ __all__ = [
     "Seconds",
     "Section",
     "Share",
+    "Text",
     "Zone",
     "label_in",
     "none_is_none",
@@ -184,6 +186,17 @@ def label_in(value: Any) -> str | None:
         return None
 
 
+def _text(value: Any) -> str:
+    if isinstance(value, WrittenInt | WrittenFloat):
+        value = value.text
+    if not isinstance(value, str) or not value.strip():
+        raise UnitError(f"{value!r} is not text" if not isinstance(value, str) else "is empty", "some text")
+    text = value.strip()
+    if len(text) > 20_000 or not text.replace("\n", " ").replace("\t", " ").isprintable():
+        raise UnitError(f"{text[:40]!r}... is not plain text", "at most 20,000 printable characters")
+    return text
+
+
 def _maybe_path(value: Any) -> str | None:
     if value is None or value == "none":
         return None
@@ -233,6 +246,12 @@ Instant = Annotated[
     BeforeValidator(_instant),
     WithJsonSchema({**_STRING, "examples": ["2025-10-19T23:48-07:00"], "pattern": r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}"}),
 ]
+MaybeInstant = Annotated[
+    datetime | None,
+    BeforeValidator(lambda value, info: None if value is None or value == "none" else _instant(value, info)),
+    WithJsonSchema({"type": ["string", "null"], "examples": ["2025-10-19T23:48-07:00"]}),
+]
+Text = Annotated[str, BeforeValidator(_text), WithJsonSchema({**_STRING, "minLength": 1, "maxLength": 20_000})]
 Count = Annotated[
     int,
     BeforeValidator(units.read_count),

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from afterload import limits
 from afterload.errors import UnitError
 from afterload.scenario.coupled_schema import AdmissionPlan, Cache, PlanAutomation, UncertainValue
+from afterload.scenario.evidence_schema import Evidence, Export, Postmortem, Telemetry
 from afterload.scenario.fields import (
     Count,
     Given,
@@ -504,3 +505,14 @@ class Scenario(Section):
         none_is_none,
         Field(description="Automation that applies numbered plans, or published for that of the reference event."),
     ] = None
+    evidence: Annotated[
+        dict[str, Evidence], Field(description="Where values came from, by path, such as queues.orders.arrival_rate.")
+    ] = {}
+    evidence_limit_min: Annotated[Minutes, Field(gt=0, description="Age at which evidence is too old to trust.")] = (
+        90 * 24 * 60.0
+    )
+    exports: Annotated[
+        tuple[Export, ...], Field(description="Exported settings for the audit: AWS CLI output, Terraform.")
+    ] = ()
+    telemetry: Annotated[tuple[Telemetry, ...], Field(description="Measured series of the incident.")] = ()
+    postmortem: Annotated[Postmortem | None, none_is_none, Field(description="The team's account of the event.")] = None
