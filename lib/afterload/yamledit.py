@@ -68,6 +68,18 @@ class YamlText:
         wanted = _with(self._data, path, value, f"{self.name}: {_dotted(path)}")
         self._replace(_Edit(self.text, self.name).put(path, value), wanted, path)
 
+    def append(self, path: DataPath, value: Any) -> None:
+        """Put a value at the end of the list at a path, which is made where it is missing.
+
+        Raises :class:`InputError` like :meth:`set`.
+        """
+        listed = self.get(path)
+        if not isinstance(listed, list) or not listed:
+            self.set(path, [value])
+            return
+        wanted = _with(self._data, path, [*listed, value], f"{self.name}: {_dotted(path)}")
+        self._replace(_Edit(self.text, self.name).append(path, value), wanted, path)
+
     def remove(self, path: DataPath) -> None:
         """Take away a key with its value and the comment on its line; nothing happens where there is none."""
         parent = self.get(path[:-1]) if path else None
@@ -113,6 +125,24 @@ class _Edit:
             in_flow = any(parent.flow_style for parent in parents)
             return self.text[: node.start_mark.index] + _inline(value, in_flow) + self.text[node.end_mark.index :]
         return self.rewrite(parents[-1], path[-1], value)
+
+    def append(self, path: DataPath, value: Any) -> str:
+        node: Node = self.root
+        for part in path:
+            node = _child(node, part) or node
+        if not isinstance(node, SequenceNode):
+            return self.text
+        if node.flow_style:
+            end = node.end_mark.index - 1
+            body = self.text[:end].rstrip()
+            lead = " " if body.endswith(",") else ", "
+            return f"{body}{lead}{_inline(value)}{self.text[len(body) :]}"
+        last = node.value[-1]
+        at = self.line_end(_last(last))
+        # The dash of the last item stands where the new one goes.
+        dash = self.text.rindex("-", 0, last.start_mark.index)
+        column = dash - self.line_start(dash)
+        return self.upto(at) + self.lines([value], column) + self.text[at:]
 
     def drop(self, path: DataPath) -> str:
         node: Node = self.root

@@ -85,6 +85,25 @@ def test_forms_of_text(before, path, value, after):
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "a:\n- b: 1\n"),
+        ("a: []\n", "a:\n- b: 1\n"),
+        ("a: [1, 2]\n", "a: [1, 2, {b: 1}]\n"),
+        ("a: [1, 2, ] # why\n", "a: [1, 2, {b: 1} ] # why\n"),
+        ("a:\n- x # one\n# end\n", "a:\n- x # one\n- b: 1\n# end\n"),
+        ("a:\n  - x: 1\n    y: 2\nc: 3\n", "a:\n  - x: 1\n    y: 2\n  - b: 1\nc: 3\n"),
+        ("a:\n  - - 1\n    - 2\n", "a:\n  - - 1\n    - 2\n  - b: 1\n"),
+    ],
+)
+def test_items_go_to_the_end_of_a_list(before, after):
+    text = YamlText(before, "file.yaml")
+    text.append(("a",), {"b": 1})
+    assert text.data["a"][-1] == {"b": 1}
+    assert text.text == after
+
+
+@pytest.mark.parametrize(
     ("text", "path", "words"),
     [
         ("a: 1\n", ("a", "b"), "a.b: 1 stands in the way of b"),

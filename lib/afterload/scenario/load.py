@@ -31,9 +31,9 @@ from afterload.scenario.problems import Problem, dotted, nearest, problems_of
 from afterload.scenario.ranges import read_range
 from afterload.scenario.schema import Queue, Scenario
 from afterload.units import read_count
-from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_file
+from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_file, read_text
 
-__all__ = ["LoadedScenario", "load_scenario"]
+__all__ = ["LoadedScenario", "load_scenario", "load_scenario_text"]
 
 # Problems shown of one attached file; the rest is counted.
 MOST_ROWS = 100
@@ -126,6 +126,19 @@ def load_scenario(path: str | Path, overrides: Overrides = None) -> LoadedScenar
     """
     file, name = _locate(path)
     tree, _ = read_file(file)
+    return _load(tree, file, name, overrides)
+
+
+def load_scenario_text(text: str, path: str | Path, overrides: Overrides = None) -> LoadedScenario:
+    """The scenario that ``text`` would be as the file ``path``; files that it names are looked for from there.
+
+    Raises what :func:`load_scenario` raises.
+    """
+    file = Path(path)
+    return _load(read_text(text, str(file)), file, file.name, overrides)
+
+
+def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> LoadedScenario:
     if not isinstance(tree.data, dict) or not tree.data:
         raise ScenarioError(f"{file}:1: is not a scenario: it needs keys such as team, incident and queues")
     changes = read_overrides(overrides)
