@@ -51,9 +51,9 @@ def standing(loaded: LoadedScenario, path: str) -> Standing:
     value = _at(loaded.tree.data, keys)
     if origin.startswith("--set"):
         return Standing(path, "overridden", value, origin)
-    evidence = loaded.scenario.evidence.get(path)
+    evidence, above = _evidence(loaded, path, keys)
     if evidence is not None and value is not None:
-        if same_value(keys, value, evidence.value):
+        if same_value(above, _at(loaded.tree.data, above), evidence.value):
             return _from(path, evidence, value)
         return Standing(path, "changed", value, f"{origin}; {evidence.file or 'evidence'} has {evidence.value}")
     if value is None:
@@ -63,6 +63,15 @@ def standing(loaded: LoadedScenario, path: str) -> Standing:
         None,
     )
     return Standing(path, "stated" if source else "guessed", value, source or origin)
+
+
+def _evidence(loaded: LoadedScenario, path: str, keys: DataPath) -> tuple[Evidence | None, DataPath]:
+    """The evidence for a value, or for the part that it is in; with the keys that the evidence is about."""
+    data = loaded.tree.data
+    for name, evidence in sorted(loaded.scenario.evidence.items(), key=lambda item: -len(item[0])):
+        if path == name or path.startswith(f"{name}."):
+            return evidence, locate(data, name, Scenario)
+    return None, keys
 
 
 def _from(path: str, evidence: Evidence, value: Any) -> Standing:
