@@ -24,6 +24,7 @@ from afterload.figures import (
     answer,
     backlog,
     dependency,
+    evidence,
     launches,
     plan,
     race,
@@ -91,6 +92,10 @@ class Workbook:
     def doubts(self) -> Prose:
         """Assumptions and doubts behind the figures."""
         return answer.all_doubts(self.estimates)
+
+    def evidence(self) -> Table:
+        """What the headline numbers rest on."""
+        return evidence.evidence_table(self.estimates)
 
     def timeline_answer(self) -> Prose:
         """The incident in words."""

@@ -105,7 +105,7 @@ ODD = (
     "names with emoji", "long names",
 )  # fmt: skip
 SECTIONS = (
-    "answer", "doubts", "timeline_answer", "impact_windows", "events", "backlog_answer", "backlog",
+    "answer", "evidence", "doubts", "timeline_answer", "impact_windows", "events", "backlog_answer", "backlog",
     "first_attempt_age", "catch_up", "dependency_load", "retries_answer", "calls_by_layer", "multiplier", "clients",
     "launches_answer", "launches", "removal", "dependency_answer", "hidden_capacity", "triggers", "recovery_answer",
     "recovery_course", "recovery_cases", "recovery_steps", "recovery_movers", "race_answer", "race", "plan_answer",

@@ -65,7 +65,7 @@ MISTAKES: dict[str, Mistake] = {
         "@@ownr: Orders on-call\n",
         "ownr",
         "unknown key; nearest: owner",
-        "the keys admission, call_stacks",
+        "the keys admission, as_of, call_stacks",
     ),
     "unknown key like nothing": Mistake(
         "owner: Orders on-call\n",
@@ -79,10 +79,10 @@ MISTAKES: dict[str, Mistake] = {
         "@@fleet:\n  checkout-api:",
         "fleet",
         "unknown key; nearest: fleets",
-        "the keys admission, call_stacks",
+        "the keys admission, as_of, call_stacks",
     ),
     "key in capitals": Mistake(
-        "owner: O", "@@OWNER: O", "OWNER", "unknown key; nearest: owner", "the keys admission, call_stacks"
+        "owner: O", "@@OWNER: O", "OWNER", "unknown key; nearest: owner", "the keys admission, as_of, call_stacks"
     ),
     "zone abbreviated": Mistake(
         "America/Los_Angeles", "PDT@@", "time_zone", "'PDT' is not a time zone", 'such as "America/Los_Angeles"'
@@ -158,7 +158,7 @@ MISTAKES: dict[str, Mistake] = {
         "owner: Orders on-call\n@@incidents: October\n",
         "incidents",
         "unknown key; nearest: incident",
-        "the keys admission, call_stacks",
+        "the keys admission, as_of, call_stacks",
     ),
     "trigger without a zone": Mistake(
         "trigger: 2025-10-19T23:48-07:00",

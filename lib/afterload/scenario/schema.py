@@ -17,6 +17,7 @@ from afterload.scenario.fields import (
     Instant,
     Label,
     MaybeCount,
+    MaybeInstant,
     MaybeLabel,
     MaybeMinutes,
     MaybeNumber,
@@ -103,6 +104,7 @@ class Incident(Section):
     restored_at: Annotated[Instant, Field(description="When the dependency was back, with an offset.")]
     timeline: Annotated[MaybePath, Field(description="CSV of events: at, end, subsystem, kind, event.")] = None
     impacts: Annotated[MaybePath, Field(description="CSV of impact windows: service, start, end.")] = None
+    source: Annotated[MaybeLabel, Field(description="Where the times come from.")] = None
 
     @field_validator("restored_at")
     @classmethod
@@ -511,6 +513,10 @@ class Scenario(Section):
     evidence_limit_min: Annotated[Minutes, Field(gt=0, description="Age at which evidence is too old to trust.")] = (
         90 * 24 * 60.0
     )
+    as_of: Annotated[
+        MaybeInstant,
+        Field(description="Moment for which the age of evidence is told; the day of the run if not given."),
+    ] = None
     exports: Annotated[
         tuple[Export, ...], Field(description="Exported settings for the audit: AWS CLI output, Terraform.")
     ] = ()
