@@ -7,10 +7,12 @@ the unit, and always holds that unit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from difflib import get_close_matches
+from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, get_args, get_origin
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -212,10 +214,14 @@ def _none(value: Any) -> Any:
 none_is_none = BeforeValidator(_none)
 
 
+# Reading the names of all zones from disk takes 10 ms.
+_known_zones = cache(available_timezones)
+
+
 def _zone(value: Any) -> ZoneInfo:
     if isinstance(value, ZoneInfo):
         return value
-    known = available_timezones()
+    known = _known_zones()
     if isinstance(value, str) and value in known:
         return ZoneInfo(value)
     near = get_close_matches(str(value), sorted(known), 1, 0.6) or get_close_matches(
@@ -301,11 +307,13 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
+    # A class never changes, and every key of every file asks for these.
     @classmethod
-    def quantities(cls) -> dict[str, Quantity]:
+    @cache
+    def quantities(cls) -> Mapping[str, Quantity]:
         """The fields that hold quantities."""
         found = ((name, quantity_of(field.metadata)) for name, field in cls.model_fields.items())
-        return {name: quantity for name, quantity in found if quantity is not None}
+        return MappingProxyType({name: quantity for name, quantity in found if quantity is not None})
 
     @classmethod
     def base(cls, name: str) -> str:
@@ -314,13 +322,14 @@ class Section(BaseModel):
         return quantity.base(name) if quantity else name
 
     @classmethod
-    def keys(cls) -> dict[str, str]:
+    @cache
+    def keys(cls) -> Mapping[str, str]:
         """Every key that may be written, with the field that it fills."""
         known: dict[str, str] = {}
         for name in cls.model_fields:
             quantity = cls.quantities().get(name)
             known.update(dict.fromkeys(quantity.keys(name) if quantity else (name,), name))
-        return known
+        return MappingProxyType(known)
 
     short_form: ClassVar[JsonSchemaValue | None] = None  # JSON Schema of the text that from_text takes
 

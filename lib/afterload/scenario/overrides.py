@@ -12,7 +12,7 @@ from afterload.scenario.fields import Inside, Section, section_in
 from afterload.scenario.problems import dotted, nearest
 from afterload.yamltree import DataPath, read_text
 
-__all__ = ["Overrides", "apply_overrides", "locate", "read_overrides"]
+__all__ = ["Overrides", "apply_edits", "apply_overrides", "locate", "read_overrides"]
 
 Overrides = Mapping[str, Any] | Iterable[str] | str | None
 
@@ -82,6 +82,16 @@ def apply_overrides(data: Any, overrides: Mapping[str, Any], root: type[Section]
                 raise OverrideError(f"{origin}: replaces what {other} gives: keep one of them")
         given[where] = fields[field] = origin
     return data, given
+
+
+def apply_edits(data: Any, edits: Iterable[Mapping[str, Any]], root: type[Section]) -> Any:
+    """Set the values of several changes in a copy of the data, one change after the other; a later one may replace an
+    earlier one's value. Raises :class:`OverrideError` like :func:`apply_overrides`."""
+    data = copy.deepcopy(data)
+    for edit in edits:
+        for path, value in edit.items():
+            _set(data, path, copy.deepcopy(value), root, path)
+    return data
 
 
 def locate(data: Any, path: str, root: type[Section]) -> DataPath:
