@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from afterload.estimates import Estimates
-from afterload.scenario import LoadedScenario
-from afterload.units import DURATION_SUFFIXES, RATE_SUFFIXES, format_count, format_minutes, format_share
+from afterload.findings.phrases import counted, quoted, where
+from afterload.units import format_minutes, format_share
 
 __all__ = [
     "COUPLED",
@@ -112,15 +111,6 @@ def minutes_bought(item: PlanItem) -> str:
     return f"costs {format_minutes(item.cost_min)}" if item.cost_min > 0 else format_minutes(item.bought_min)
 
 
-def counted(number: float, thing: str) -> str:
-    """A number of things in words: "1 item", "1,200 items", "no items"."""
-    if number == 0:
-        return f"no {thing}s"
-    if number < 0.5:
-        return f"less than 1 {thing}"
-    return f"{format_count(number)} {thing if round(number) == 1 else thing + 's'}"
-
-
 def share(value: float) -> str:
     """A share in percent that is "0 %" or "100 %" only where it is just that."""
     if 0 < value < 5e-5:
@@ -133,21 +123,3 @@ def failing(probability: float) -> str:
     if probability in (0, 1):
         return "every attempt fails" if probability else "no attempt fails"
     return f"{share(probability)} of attempts fail"
-
-
-_SUFFIXES = ("", *(f"_{suffix}" for suffix in (*DURATION_SUFFIXES, *RATE_SUFFIXES)))
-
-
-def where(loaded: LoadedScenario, *path: str | int) -> str:
-    """Where a value or a part of it came from, under whichever of its names it was given: ``orders.yaml line 14``."""
-    *above, last = path
-    keys = [(*above, f"{last}{suffix}") for suffix in _SUFFIXES]
-    for given, origin in loaded.overridden.items():
-        if any(given[: len(key)] == key for key in keys):
-            return origin
-    return next((found for found in (loaded.where(*key) for key in keys) if found != "default"), "default")
-
-
-def quoted(text: str | None, placeholder: str) -> str:
-    """A name for a shell command, quoted where it must be; a placeholder in capitals where there is none."""
-    return shlex.quote(text) if text else placeholder
