@@ -18,7 +18,8 @@ from afterload.figures.retries import calls_in_words
 from afterload.figures.words import NEVER, doubts, span
 from afterload.model.retries import stack as stack_of
 from afterload.plan import DO, NEEDS_EVIDENCE, Plan
-from afterload.plan.change import counted, failing, worth
+from afterload.plan.change import counted, failing
+from afterload.plan.wording import worth
 from afterload.units import format_duration, format_instant, format_minutes, format_number
 
 __all__ = ["all_doubts", "answer", "headline", "provenance"]

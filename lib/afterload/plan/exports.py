@@ -11,7 +11,8 @@ from typing import Any
 from afterload import __version__
 from afterload.estimates import Estimates
 from afterload.plan.build import Plan
-from afterload.plan.change import PlanItem, minutes_bought, worth
+from afterload.plan.change import PlanItem
+from afterload.plan.wording import minutes_bought, worth
 from afterload.units import format_minutes
 
 __all__ = ["plan_csv", "plan_json", "plan_markdown", "plan_records"]

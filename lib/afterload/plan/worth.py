@@ -21,7 +21,18 @@ from afterload.scenario import LoadedScenario, Scenario
 from afterload.scenario.overrides import apply_edits
 from afterload.yamltree import YamlTree
 
-__all__ = ["CASES", "MEASURES", "Appraisal", "Difference", "Measured", "Worth", "appraise", "edited"]
+__all__ = [
+    "CASES",
+    "MEASURES",
+    "Appraisal",
+    "Appraiser",
+    "Difference",
+    "Edit",
+    "Measured",
+    "Worth",
+    "appraise",
+    "edited",
+]
 
 Edit = Mapping[str, Any]
 # Draws for P10 to P90 of a worth: each line of a plan takes three simulations of all of them.
@@ -149,37 +160,8 @@ def appraise(loaded: LoadedScenario, edits: Sequence[Edit], draws: int = DRAWS, 
 
     An edit that is empty, or that the scenario refuses, changes nothing and is worth nothing.
     """
-    base = couple(loaded)
-    if base is None:
-        return None
-    machine = _Machine(loaded, base, draws, seed)
-    failed: dict[int, str] = {}
-    for place, edit in enumerate(edits):
-        try:
-            machine.system(_key([edit]))
-        except AfterloadError as problem:
-            failed[place] = str(problem)
-    kept = [
-        () if place in failed else tuple(sorted(edit.items(), key=lambda item: item[0]))
-        for place, edit in enumerate(edits)
-    ]
-    today = {case: machine.measured((), case) for case in CASES}
-    heads = [tuple(part for part in kept[:end] if part) for end in range(len(kept) + 1)]
-    worths = []
-    for place, part in enumerate(kept):
-        without = tuple(item for other, item in enumerate(kept) if other != place and item)
-        worths.append(
-            {
-                case: Worth(
-                    _differences(today[case], machine.measured((part,) if part else (), case)),
-                    _differences(machine.measured(heads[place], case), machine.measured(heads[place + 1], case)),
-                    _differences(machine.measured(without, case), machine.measured(heads[-1], case)),
-                )
-                for case in CASES
-            }
-        )
-    planned = {case: machine.measured(heads[-1], case) for case in CASES}
-    return Appraisal(today, planned, tuple(worths), failed, machine.draws)
+    appraiser = Appraiser.of(loaded, draws, seed)
+    return None if appraiser is None else appraiser.appraise(edits)
 
 
 Key = tuple[tuple[tuple[str, Any], ...], ...]
@@ -189,8 +171,14 @@ def _key(edits: Sequence[Edit]) -> Key:
     return tuple(tuple(sorted(edit.items(), key=lambda item: item[0])) for edit in edits if edit)
 
 
-class _Machine:
-    """Couples and simulates edited scenarios, each once."""
+class Appraiser:
+    """Couples and simulates edited scenarios, each once, for :func:`appraise` and for whoever orders a plan by worth."""
+
+    @classmethod
+    def of(cls, loaded: LoadedScenario, draws: int = DRAWS, seed: int = SEED) -> Appraiser | None:
+        """The appraiser of a scenario; None where it has nothing to couple."""
+        base = couple(loaded)
+        return None if base is None else cls(loaded, base, draws, seed)
 
     def __init__(self, loaded: LoadedScenario, base: Coupling, draws: int, seed: int) -> None:
         self.loaded = loaded
@@ -204,7 +192,43 @@ class _Machine:
         self._couplings: dict[str, Coupling] = {}
         self._measured: dict[tuple[str, str], Measured] = {}
 
+    def refusal(self, edit: Edit) -> str:
+        """Why the scenario refuses an edit; empty text if it does not."""
+        try:
+            self.coupling(_key([edit]))
+        except AfterloadError as problem:
+            return str(problem)
+        return ""
+
+    def alone(self, edit: Edit, case: str = CASES[0]) -> Mapping[str, Difference]:
+        """Every measure without and with one edit."""
+        return _differences(self.measured((), case), self.measured(_key([edit]), case))
+
+    def appraise(self, edits: Sequence[Edit]) -> Appraisal:
+        """Every edit alone, in this order, and left out of the whole."""
+        failed = {place: words for place, edit in enumerate(edits) if (words := self.refusal(edit))}
+        kept = [{} if place in failed else edit for place, edit in enumerate(edits)]
+        whole = _key(kept)
+        worths = []
+        for place, edit in enumerate(kept):
+            before, after = _key(kept[:place]), _key(kept[: place + 1])
+            without = _key([*kept[:place], *kept[place + 1 :]])
+            worths.append(
+                {
+                    case: Worth(
+                        self.alone(edit, case),
+                        _differences(self.measured(before, case), self.measured(after, case)),
+                        _differences(self.measured(without, case), self.measured(whole, case)),
+                    )
+                    for case in CASES
+                }
+            )
+        today = {case: self.measured((), case) for case in CASES}
+        planned = {case: self.measured(whole, case) for case in CASES}
+        return Appraisal(today, planned, tuple(worths), failed, self.draws)
+
     def coupling(self, key: Key) -> Coupling:
+        """The scenario with some edits, as one coupled system; computed once."""
         name = repr(key)
         if name not in self._couplings:
             found = couple(edited(self.loaded, [dict(part) for part in key])) if key else self.base
@@ -213,18 +237,16 @@ class _Machine:
             self._couplings[name] = found
         return self._couplings[name]
 
-    def system(self, key: Key) -> CoupledSystem:
-        return self.coupling(key).system
-
     def measured(self, key: Key, case: str) -> Measured:
+        """Every measure of the scenario with some edits, in one starting state; computed once."""
         name = (repr(key), case)
         if name not in self._measured:
             coupling = self.coupling(key)
             system = _started(coupling.system, case)
-            self._measured[name] = _measure(simulate(system, self.inputs(coupling)), system)
+            self._measured[name] = _measure(simulate(system, self._inputs(coupling)), system)
         return self._measured[name]
 
-    def inputs(self, coupling: Coupling) -> dict[Input, FloatArray]:
+    def _inputs(self, coupling: Coupling) -> dict[Input, FloatArray]:
         found = {}
         for key, item in coupling.ranges.items():
             path = coupling.labels[key]
