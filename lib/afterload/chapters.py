@@ -23,6 +23,7 @@ from afterload.figures import (
     Table,
     answer,
     backlog,
+    compare,
     dependency,
     evidence,
     launches,
@@ -34,6 +35,9 @@ from afterload.figures import (
 )
 from afterload.findings import SplitWindow, split_windows
 from afterload.plan import Plan, build_plan
+from afterload.plan.compare import Comparison, Snapshot
+from afterload.plan.compare import compare as compare_snapshots
+from afterload.plan.snapshots import open_snapshot
 from afterload.scenario import LoadedScenario, Overrides, load_scenario
 
 __all__ = ["PARAMETERS", "Workbook", "open_workbook"]
@@ -212,6 +216,30 @@ class Workbook:
     def plan_details(self) -> Prose:
         """Every line of the plan, whole."""
         return plan.plan_details(self.plan)
+
+    @cached_property
+    def comparison(self) -> Comparison | None:
+        """This scenario against the one that it names under compare_with."""
+        other = self.loaded.scenario.compare_with
+        if other is None:
+            return None
+        return compare_snapshots(open_snapshot(self.loaded.file(other), other), Snapshot.of(self.estimates, self.plan))
+
+    def comparison_answer(self) -> Prose:
+        """How much differs from the other scenario, in words."""
+        return compare.compare_answer(self.comparison)
+
+    def comparison_inputs(self) -> Prose | Table:
+        """Inputs that differ."""
+        return compare.compare_table(self.comparison, "inputs")
+
+    def comparison_results(self) -> Prose | Table:
+        """Results that differ."""
+        return compare.compare_table(self.comparison, "results")
+
+    def comparison_plan(self) -> Prose | Table:
+        """Lines of the plan that differ."""
+        return compare.compare_table(self.comparison, "lines")
 
     def provenance(self) -> Table:
         """Inputs and versions."""

@@ -385,6 +385,7 @@ def _attachments(
         rate = queue.get("arrival_rate")
         if isinstance(rate, dict):
             wanted.append((("queues", name, "arrival_rate", "series"), rate.get("series"), read_series))
+    wanted.append((("compare_with",), tree.data.get("compare_with"), note_digest))
     for part in ("exports", "telemetry"):
         items = tree.data.get(part)
         for place, item in enumerate(items if isinstance(items, list) else ()):

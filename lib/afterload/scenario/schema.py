@@ -513,6 +513,9 @@ class Scenario(Section):
     evidence_limit_min: Annotated[Minutes, Field(gt=0, description="Age at which evidence is too old to trust.")] = (
         90 * 24 * 60.0
     )
+    compare_with: Annotated[
+        MaybePath, Field(description="An earlier scenario, or the plan file of an earlier run, to compare with.")
+    ] = None
     as_of: Annotated[
         MaybeInstant,
         Field(description="Moment for which the age of evidence is told; the day of the run if not given."),
