@@ -12,9 +12,9 @@ import numpy as np
 
 from afterload.errors import InputError
 from afterload.model.curves import FloatArray
+from afterload.readers.metric_times import ACCEPTED, TimeReader
 from afterload.readers.reading import Remark
 from afterload.readers.series import Points, statistic_of
-from afterload.readers.times import ACCEPTED, TimeReader
 
 __all__ = ["METRIC_DATA", "METRIC_STATISTICS", "is_cloudwatch", "read_cloudwatch"]
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from afterload.errors import InputError
+from afterload.readers.metric_times import ACCEPTED, looks_like_time
 from afterload.readers.numbers import NOTHING, looks_like_number
 from afterload.readers.source import SourceFile
-from afterload.readers.times import ACCEPTED, looks_like_time
 
 __all__ = ["Column", "Layout", "layout_of", "selector", "too_many_cells"]
 

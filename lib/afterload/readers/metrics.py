@@ -14,13 +14,13 @@ from afterload.errors import InputError
 from afterload.readers.caveats import caveats
 from afterload.readers.cloudwatch import is_cloudwatch, read_cloudwatch
 from afterload.readers.json_documents import documents, found_in
+from afterload.readers.metric_times import TimeReader
 from afterload.readers.metrics_csv import read_csv_metrics
 from afterload.readers.numbers import Decimal
 from afterload.readers.prometheus import is_prometheus, read_prometheus
 from afterload.readers.reading import Remark
 from afterload.readers.series import MetricFile, MetricSeries, Points
 from afterload.readers.source import SourceFile, open_source
-from afterload.readers.times import TimeReader
 
 __all__ = ["MetricFile", "MetricSeries", "read_metrics_file"]
 

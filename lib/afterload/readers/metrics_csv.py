@@ -17,11 +17,11 @@ import pandas as pd
 from afterload.errors import InputError
 from afterload.model.curves import FloatArray
 from afterload.readers.csv_layout import Column, Layout, layout_of, selector, too_many_cells
+from afterload.readers.metric_times import ACCEPTED, TimeReader
 from afterload.readers.numbers import EMPTY, NUMBER, ODD, Decimal, NumberReader
 from afterload.readers.reading import Remark
 from afterload.readers.series import Points, statistic_of
 from afterload.readers.source import SourceFile
-from afterload.readers.times import ACCEPTED, TimeReader
 
 __all__ = ["read_csv_metrics"]
 

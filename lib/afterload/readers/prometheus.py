@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from afterload.errors import InputError
+from afterload.readers.metric_times import EARLIEST, LATEST, TimeReader
 from afterload.readers.reading import Remark
 from afterload.readers.series import Points, statistic_of
-from afterload.readers.times import EARLIEST, LATEST, TimeReader
 
 __all__ = ["is_prometheus", "read_prometheus"]
 
