@@ -31,9 +31,11 @@ from afterload.figures import (
     race,
     recovery,
     retries,
+    telemetry,
     timeline,
 )
 from afterload.findings import SplitWindow, split_windows
+from afterload.findings.telemetry import Measured, measure
 from afterload.plan import Plan, build_plan
 from afterload.plan.compare import Comparison, Snapshot
 from afterload.plan.compare import compare as compare_snapshots
@@ -216,6 +218,31 @@ class Workbook:
     def plan_details(self) -> Prose:
         """Every line of the plan, whole."""
         return plan.plan_details(self.plan)
+
+    @cached_property
+    def measurements(self) -> Measured:
+        """What the team's telemetry shows."""
+        return measure(self.loaded)
+
+    def measured_answer(self) -> Prose:
+        """The measured recovery in words."""
+        return telemetry.measured_answer(self.loaded, self.measurements)
+
+    def measured_signals(self) -> Shown:
+        """Each measured signal over time, and when it was back for good."""
+        return _sized(telemetry.measured_signals(self.measurements))
+
+    def throughput(self) -> Prose | Table:
+        """What went in and out while the backlog drained."""
+        return telemetry.throughput_table(self.measurements)
+
+    def measured_attempts(self) -> Prose | Table:
+        """Attempts for each logical request, layer by layer."""
+        return telemetry.attempts_table(self.measurements)
+
+    def back_test(self) -> Shown:
+        """The drain as it was foretold at the restore, beside what happened."""
+        return _sized(telemetry.back_tested(self.loaded, self.measurements))
 
     @cached_property
     def comparison(self) -> Comparison | None:

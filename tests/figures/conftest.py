@@ -109,7 +109,8 @@ SECTIONS = (
     "first_attempt_age", "catch_up", "dependency_load", "retries_answer", "calls_by_layer", "multiplier", "clients",
     "launches_answer", "launches", "removal", "dependency_answer", "hidden_capacity", "triggers", "recovery_answer",
     "recovery_course", "recovery_cases", "recovery_steps", "recovery_movers", "race_answer", "race", "plan_answer",
-    "plan_table", "worth", "plan_details", "comparison_answer", "comparison_inputs", "comparison_results",
+    "plan_table", "worth", "plan_details", "measured_answer", "measured_signals", "throughput",
+    "measured_attempts", "back_test", "comparison_answer", "comparison_inputs", "comparison_results",
     "comparison_plan", "provenance",
 )  # fmt: skip
 
