@@ -84,6 +84,9 @@ def _place(edit: YamlText, item: Proposal, refused: dict[DataPath, str], rejecte
 
 def _keys(data: Any, path: DataPath) -> DataPath:
     """The keys under which a value stands: ``retention`` may be written as ``retention_days``."""
+    if path[0] == "uncertain":
+        # Named by the whole path of the value that it is about.
+        return path
     if len(path) >= 2 and path[0] in PARTS and path[1] not in ((data or {}).get(path[0]) or {}):
         return path
     return locate(data, ".".join(map(str, path)), Scenario) if path[0] in Scenario.keys() else path
