@@ -25,6 +25,25 @@ PUBLISHED = {
     "lambda.account_concurrency.default": (1_000, "concurrent", "AWS Lambda developer guide, quotas"),
     "lambda.sqs.max_concurrency.minimum": (2, "concurrent", "AWS service model, lambda: MaximumConcurrency"),
     "lambda.sqs.max_concurrency.maximum": (1_000, "concurrent", "AWS service model, lambda: MaximumConcurrency"),
+    "lambda.sqs.batch_size.default": (10, "records", "AWS service model, lambda: CreateEventSourceMapping BatchSize"),
+    "lambda.stream.batch_size.default": (100, "records", "AWS service model, lambda: CreateEventSourceMapping BatchSize"),
+    "lambda.stream.max_age_s.default": (-1, "s", "AWS service model, lambda: MaximumRecordAgeInSeconds"),
+    "lambda.stream.retries.default": (-1, "retries", "AWS service model, lambda: MaximumRetryAttempts of a mapping"),
+    "lambda.stream.parallelization.default": (1, "batches", "AWS service model, lambda: ParallelizationFactor"),
+    "lambda.sqs.pollers.minimum.default": (2, "pollers", "AWS service model, lambda: MinimumPollers"),
+    "lambda.sqs.pollers.maximum.default": (200, "pollers", "AWS service model, lambda: MaximumPollers"),
+    "lambda.kafka.pollers.minimum.default": (1, "pollers", "AWS service model, lambda: MinimumPollers"),
+    "lambda.kafka.pollers.maximum.default": (200, "pollers", "AWS service model, lambda: MaximumPollers"),
+    "lambda.function.timeout_s.default": (3, "s", "AWS service model, lambda: CreateFunction Timeout"),
+    "lambda.function.memory_mb.default": (128, "MB", "AWS service model, lambda: CreateFunction MemorySize"),
+    "sqs.visibility_timeout_s.default": (30, "s", "AWS service model, sqs: VisibilityTimeout"),
+    "sqs.delay_s.default": (0, "s", "AWS service model, sqs: DelaySeconds"),
+    "autoscaling.grace_s.default": (0, "s", "AWS service model, autoscaling: HealthCheckGracePeriod"),
+    "autoscaling.cooldown_s.default": (300, "s", "AWS service model, autoscaling: DefaultCooldown"),
+    "elb.target_group.minimum_count.default": (1, "targets", "AWS service model, elbv2: TargetGroupAttribute Key"),
+    "states.retry.interval_s.default": (1, "s", "AWS Step Functions developer guide, error handling: IntervalSeconds"),
+    "states.retry.max_attempts.default": (3, "retries", "AWS Step Functions developer guide: MaxAttempts"),
+    "states.retry.backoff.default": (2, "factor", "AWS Step Functions developer guide: BackoffRate"),
     "sqs.retention_s.default": (345_600, "s", "AWS service model, sqs: MessageRetentionPeriod"),
     "sqs.retention_s.maximum": (1_209_600, "s", "AWS service model, sqs: MessageRetentionPeriod"),
     "sqs.redrive_per_s.maximum": (500, "messages/s", "AWS service model, sqs: MaxNumberOfMessagesPerSecond"),
@@ -74,7 +93,7 @@ def test_what_a_service_model_says_of_its_own_ranges_fits() -> None:
 
 
 def test_an_unknown_limit_names_the_known_ones() -> None:
-    with pytest.raises(NotFoundError, match=r"there is no limit 'sqs.age'; known: ec2.run_instances.instance_burst, "):
+    with pytest.raises(NotFoundError, match=r"there is no limit 'sqs.age'; known: autoscaling.cooldown_s.default, "):
         limits.limit("sqs.age")
 
 
