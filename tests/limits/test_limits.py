@@ -26,7 +26,11 @@ PUBLISHED = {
     "lambda.sqs.max_concurrency.minimum": (2, "concurrent", "AWS service model, lambda: MaximumConcurrency"),
     "lambda.sqs.max_concurrency.maximum": (1_000, "concurrent", "AWS service model, lambda: MaximumConcurrency"),
     "lambda.sqs.batch_size.default": (10, "records", "AWS service model, lambda: CreateEventSourceMapping BatchSize"),
-    "lambda.stream.batch_size.default": (100, "records", "AWS service model, lambda: CreateEventSourceMapping BatchSize"),
+    "lambda.stream.batch_size.default": (
+        100,
+        "records",
+        "AWS service model, lambda: CreateEventSourceMapping BatchSize",
+    ),
     "lambda.stream.max_age_s.default": (-1, "s", "AWS service model, lambda: MaximumRecordAgeInSeconds"),
     "lambda.stream.retries.default": (-1, "retries", "AWS service model, lambda: MaximumRetryAttempts of a mapping"),
     "lambda.stream.parallelization.default": (1, "batches", "AWS service model, lambda: ParallelizationFactor"),

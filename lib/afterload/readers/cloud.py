@@ -18,24 +18,37 @@ from pathlib import Path
 from afterload.errors import InputError
 from afterload.readers.aws_cli import AwsReader
 from afterload.readers.aws_formats import TERRAFORM_COMMAND, aws_errors, unconfigured, why_no_json
-from afterload.readers.cloud_table import ATTRIBUTES, TERRAFORM_TYPES, Attribute, commands_for
+from afterload.readers.cloud_table import ATTRIBUTES, NOT_SHOWN, TERRAFORM_TYPES, Attribute, commands_for
 from afterload.readers.cloud_values import Collector, Refused, function_key
 from afterload.readers.jsondocs import Documents, read_documents
 from afterload.readers.reading import Inventory
 from afterload.readers.source import SourceFile, open_source
 from afterload.readers.terraform import is_terraform, prune, read_terraform
 
-__all__ = ["ATTRIBUTES", "TERRAFORM_TYPES", "Attribute", "commands_for", "is_cloud_file", "read_cloud_file"]
+__all__ = [
+    "ATTRIBUTES",
+    "NOT_SHOWN",
+    "TERRAFORM_TYPES",
+    "Attribute",
+    "commands_for",
+    "is_cloud_file",
+    "read_cloud_file",
+]
 
 _ZIP = b"PK\x03\x04"
 _HEAD = 65_536
+_MEMBERS = (
+    "EventSourceMappings", "EventSourceArn", "FunctionEventInvokeConfigs", "MaximumEventAgeInSeconds",
+    "ReservedConcurrentExecutions", "FunctionArn", "ProvisionedConcurrencyConfigs", "AccountLimit", "QueueArn", "QueueUrls",
+    "RedrivePolicy", "AutoScalingGroups", "AutoScalingGroupName", "TargetGroups", "TargetGroupArn", "stateMachineArn",
+    "StartAt", "terraform_version", "format_version", "planned_values", "resource_changes", "@level",
+)  # fmt: skip
 _MARKERS = re.compile(
-    r'"(?:EventSourceMappings|EventSourceArn|FunctionEventInvokeConfigs|MaximumEventAgeInSeconds|ReservedConcurrentExecutions'
-    r"|FunctionArn|ProvisionedConcurrencyConfigs|AccountLimit|QueueArn|QueueUrls|RedrivePolicy|AutoScalingGroups"
-    r"|AutoScalingGroupName|TargetGroups|TargetGroupArn|stateMachineArn|StartAt|terraform_version|format_version"
-    r'|planned_values|resource_changes)"\s*:|"Key"\s*:\s*"target_group_health\.|https://sqs\.'
-    r"|when calling the \w+ operation|^EVENTSOURCEMAPPINGS\t|^(?:- )?(?:EventSourceMappings|AutoScalingGroups|TargetGroups):"
-    r'|Terraform (?:used the selected|will perform)|^\s*resource "aws_',
+    rf'"(?:{"|".join(_MEMBERS)})"\s*:'
+    r'|"Key"\s*:\s*"target_group_health\.|\[\s*"https://sqs\.'
+    r"|^(?:aws: \[ERROR\]: )?An error occurred \(\w+\)|^EVENTSOURCEMAPPINGS\t"
+    r"|^(?:- )?(?:EventSourceMappings|AutoScalingGroups|TargetGroups):"
+    r'|(?:Terraform|OpenTofu) (?:used the selected|will perform)|^\s*resource "aws_',
     re.MULTILINE,
 )
 
@@ -76,7 +89,7 @@ def read_cloud_file(path: str | Path, *, subject: str | None = None) -> Inventor
     source = open_source(path)
     collector = Collector(source.name, source.modified_at)
     reader = AwsReader(collector, subject or None, Path(path).stem)
-    if not source.text.strip():
+    if source.text.strip() in ("", "{}"):
         _empty(source, reader)
         return collector.inventory()
     documents = read_documents(source.text, prune)
@@ -106,12 +119,12 @@ def _empty(source: SourceFile, reader: AwsReader) -> None:
     subject = reader.subject
     if subject and "://" not in subject and ":targetgroup/" not in subject:
         name = function_key(subject)[0]
-        words = f"the file is empty: read as get-function-concurrency of {name}, which prints nothing where none is reserved"
+        words = f"the file holds nothing: read as get-function-concurrency of {name}, which prints nothing where none is reserved"
         reader.collector.remark("doubt", words)
         reader.unset("lambda.function", name, "")
     else:
         words = (
-            "the file is empty, as the output of get-function-concurrency is where none is reserved: say for which function "
+            "the file holds nothing, as the output of get-function-concurrency where none is reserved: say for which function "
             "(subject), or export it again"
         )
         reader.collector.remark("ask", words)

@@ -5,9 +5,7 @@ Sources. ``cli`` names a member of an AWS CLI export, below the object of one re
 lists there, of which the first element is meant. A slash goes one level down. Where neither is given, the reader computes
 the attribute, and its text says from what.
 
-What no export shows: which functions are invoked asynchronously. An asynchronous configuration acts only on a function
-that something invokes so (SNS, S3, EventBridge, a caller with ``InvocationType=Event``), and a function without one has
-the service's defaults. Only a person, or the metric ``AsyncEventsReceived``, can tell.
+:data:`NOT_SHOWN` says what no export shows, for the kinds where that matters.
 """
 
 from __future__ import annotations
@@ -15,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["ATTRIBUTES", "TERRAFORM_TYPES", "Attribute", "commands_for"]
+__all__ = ["ATTRIBUTES", "NOT_SHOWN", "TERRAFORM_TYPES", "Attribute", "commands_for"]
 
-Form = Literal["whole", "number", "flag", "text", "list", "computed"]
+Form = Literal["whole", "number", "flag", "text", "list", "set", "computed"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,8 @@ class Attribute:
     Attributes:
         unit: its unit; empty for names and flags.
         text: what it is, and what None means where that says more than unset.
-        form: form of the value: whole, number, flag, text, list (a tuple of texts), or computed from several members.
+        form: form of the value: whole, number, flag, text, list (a tuple of texts), set (a sorted one), or computed from
+            several members.
         cli: member of the AWS CLI export; empty if it is not shown there.
         terraform: attribute of the Terraform resource; empty if it is not shown there.
         default: key in ``data/limits.yaml`` of the service's own value where it is unset. ``{source}`` stands for ``sqs``
@@ -224,7 +223,8 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
             "s", "Time until a new instance counts in metrics; None: not set", "whole",
             "DefaultInstanceWarmup", "default_instance_warmup", none=(-1,),
         ),
-        "suspended_processes": Attribute("", "Processes that are suspended, by name", "computed", "", "suspended_processes"),
+        "suspended_processes": Attribute(
+            "", "Processes that are suspended, by name", "set", "", "suspended_processes"),
         "capacity_rebalance": Attribute(
             "", "Whether Spot instances at risk are replaced before they are taken; None: not set, so they are not", "flag",
             "CapacityRebalance", "capacity_rebalance",
@@ -332,6 +332,16 @@ TERRAFORM_TYPES: dict[str, str] = {
     "aws_lb_target_group": "elb.target_group",
     "aws_alb_target_group": "elb.target_group",
     "aws_sfn_state_machine": "states.retry",
+}
+
+NOT_SHOWN: dict[str, str] = {
+    "lambda.async": (
+        "which functions are invoked asynchronously: a configuration acts only on a function that something invokes so (SNS, "
+        "S3, EventBridge, a caller with InvocationType Event), and a function without one has the service's defaults; the "
+        "metric AsyncEventsReceived of the function tells"
+    ),
+    "lambda.function": "retry settings made in code: the environment shows only AWS_RETRY_MODE and AWS_MAX_ATTEMPTS",
+    "autoscaling.group": "how many instances ran at another time: an export shows those of its own moment, Terraform none",
 }
 
 # Words in capitals stand for what the person fills in.

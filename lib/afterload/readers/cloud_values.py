@@ -115,8 +115,9 @@ def convert(attribute: Attribute, value: Any) -> Value:
         return number(value)
     if form == "flag":
         return flag(value)
-    if form == "list":
-        return names(value)
+    if form in ("list", "set"):
+        found = names(value)
+        return found if form == "list" else tuple(sorted(found))
     return text(value)
 
 
@@ -194,7 +195,7 @@ class Collector:
     exported_at: datetime
     line: int = 0
     _observations: list[Observation] = field(default_factory=list)
-    _remarks: list[Remark] = field(default_factory=list)
+    _remarks: dict[Remark, None] = field(default_factory=dict)
 
     def see(
         self,
@@ -215,9 +216,7 @@ class Collector:
 
     def remark(self, kind: Literal["refused", "partial", "doubt", "ask"], words: str, line: int | None = None) -> None:
         """Add one remark, once."""
-        remark = Remark(kind, words, self.file, self.line if line is None else line)
-        if remark not in self._remarks:
-            self._remarks.append(remark)
+        self._remarks[Remark(kind, words, self.file, self.line if line is None else line)] = None
 
     @property
     def count(self) -> int:
@@ -328,7 +327,8 @@ class Fields:
                 self.later.append(path.replace("/", "."))
             else:
                 self.see(name, referred, path)
-        elif self.complete:
+        elif self.complete and (self.source or not (attribute.sources or "{source}" in attribute.default)):
+            # Where the source of a mapping is not known, neither is which settings it has.
             self.unset(name, attribute, path)
 
     def see(self, name: str, value: Value, path: str, basis: Literal["measured", "default"] = "measured") -> None:
@@ -343,7 +343,7 @@ class Fields:
 
     def unset(self, name: str, attribute: Attribute, path: str) -> None:
         """An attribute that the export shows unset: the service's default where there is one."""
-        if attribute.form == "list":
+        if attribute.form in ("list", "set"):
             self.see(name, (), path)
         elif attribute.default:
             key = attribute.default.format(source="sqs" if self.source == "sqs" else "stream")

@@ -1,7 +1,8 @@
 """Every JSON document in one text: several after each other, between shell prompts and log lines, or cut off at the end.
 
-Nothing is mended by guessing. Of a document that is cut off, the elements of its outermost open list that are whole are
-given, and the document says that it is cut; an object that is not whole is never given as if it were.
+Nothing is mended by guessing. Of a document that is cut off, what stands before the last whole element of its outermost
+open list is given (where no list is open, before the last whole member), and the document says that it is cut: elements
+of its lists are whole, objects that are in no list may not be.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ Hook = Callable[[list[tuple[str, Any]]], Any]
 # A document begins at the beginning of a line; so do prompts in brackets, which then fail at once.
 _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 _UNINDENTED = re.compile(r"^(?=[\[{])", re.MULTILINE)
+# The end of a text, or a number or word that may have been cut off there.
+_LAST_WORD = re.compile(r"[\w.+-]{0,20}\s*\Z")
 _HERE = re.compile(r"(?=[\[{])")
 # What a list of an export can begin with, unlike a prompt or a date in brackets.
 _LIST = re.compile(r'\[\s*(?:["\[{\]]|\Z)')
@@ -128,7 +131,7 @@ def read_documents(text: str, hook: Hook | None = None) -> Documents:
         start = match.end()
         value, end, problem, cut = _decoded(decoder, text, start)
         if problem == _NOT_JSON:
-            scan = _next_line(text, start)
+            scan, search = _next_line(text, start), _START if search is _HERE else search
             continue
         command, line = passed(match.start()), lines.at(start)
         search = _START
@@ -163,7 +166,7 @@ def _decoded(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int
     except json.JSONDecodeError as error:
         if text[start] == "[" and not _LIST.match(text, start):
             return None, start, _NOT_JSON, None
-        at_end = error.msg.startswith("Unterminated string") or not text[error.pos :].strip()
+        at_end = error.msg.startswith("Unterminated string") or _LAST_WORD.match(text, error.pos) is not None
         stop = len(text) if at_end else error.pos
         problem = "is cut off" if at_end else f"is broken ({error.msg[:1].lower()}{error.msg[1:]})"
         return None, stop, problem, _whole_part(decoder, text, start, stop)
@@ -172,14 +175,14 @@ def _decoded(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int
     except ValueError:
         # The one other refusal of the standard library: a number of thousands of digits.
         return None, len(text), "holds a number of too many digits", None
-    rest = text[end : _next_line(text, end)].strip()
-    if isinstance(value, list) and not any(isinstance(item, dict | list | str) for item in value) and rest:
+    if value and isinstance(value, list) and not any(isinstance(item, dict | list | str) for item in value):
+        # The number of a job in a shell, rather than an export.
         return None, start, _NOT_JSON, None
     return value, end, "", None
 
 
 def _whole_part(decoder: json.JSONDecoder, text: str, start: int, stop: int) -> tuple[Any] | None:
-    """What is whole of a document that breaks off: the elements of its outermost open list, else its own members."""
+    """What is whole of a document that breaks off: up to the last element of its outermost open list, else the last member."""
     # Each open list or object: its bracket, and the end of the last thing in it that is whole.
     frames: list[tuple[str, int]] = []
     for token in _TOKEN.finditer(text, start, stop):
@@ -200,7 +203,7 @@ def _whole_part(decoder: json.JSONDecoder, text: str, start: int, stop: int) -> 
         frames[-1] = (frames[-1][0], end)
     if not frames:
         return None
-    depth = next((place for place, (mark, _) in enumerate(frames) if mark == "["), 0)
+    depth = next((place for place, (mark, _) in enumerate(frames) if mark == "["), len(frames) - 1)
     closers = "".join(_CLOSERS[mark] for mark, _ in reversed(frames[: depth + 1]))
     try:
         return (decoder.decode(text[start : frames[depth][1]] + closers),)

@@ -36,7 +36,6 @@ from afterload.readers.cloud_values import (
     dig,
     flag,
     function_key,
-    names,
     queue_name,
     text,
     whole,
@@ -93,7 +92,7 @@ def read_terraform(collector: Collector, document: Document) -> None:
     plan = "planned_values" in value
     body = value.get("planned_values") if plan else value.get("values")
     root = body.get("root_module") if isinstance(body, dict) else None
-    if not isinstance(root, dict):
+    if not isinstance(root, dict) or (document.cut and not {"resources", "child_modules"} & set(root)):
         if document.cut:
             raise Refused(f"{document.cut} before its resources: export it again")
         raise Refused("holds no resources: is the state empty, or another workspace selected?")
@@ -102,7 +101,7 @@ def read_terraform(collector: Collector, document: Document) -> None:
     if plan and (value.get("errored") is True or value.get("complete") is False):
         collector.remark("partial", "the plan says that it is not complete: some resources may be absent")
     _date(collector, value.get("timestamp") if plan else None)
-    _Reader(collector, plan, value).read(root)
+    _Reader(collector, plan, value, bool(document.cut)).read(root)
 
 
 def _date(collector: Collector, stamp: Any) -> None:
@@ -120,6 +119,7 @@ class _Reader:
     collector: Collector
     plan: bool
     document: dict[str, Any]
+    cut: bool = False
     _changes: dict[str, dict[str, Any]] = field(default_factory=dict)
     # Queues whose redrive policy is a resource of its own.
     _apart: set[str] = field(default_factory=set)
@@ -292,7 +292,7 @@ class _Reader:
             fields.see("fifo", flag(given) if given is not MISSING else name.endswith(".fifo"), "fifo_queue")
         except UnreadableError as problem:
             fields.refuse("fifo_queue", problem)
-        self._redrive(item, fields, apart=name in self._apart)
+        self._redrive(item, fields, apart=self.cut or name in self._apart)
         fields.finish()
 
     def _redrive_policy(self, item: Instance) -> None:
@@ -333,7 +333,6 @@ class _Reader:
         fields = self._fields(item, "autoscaling.group", self._named(item, "name"))
         fields.read_all()
         fields.read("health_check_types", check_types)
-        fields.read("suspended_processes", lambda value: tuple(sorted(names(value))))
         unit = self._text(item, "desired_capacity_type") or "instances"
         if unit in ("instances", "units"):
             overrides = "mixed_instances_policy/launch_template/override"

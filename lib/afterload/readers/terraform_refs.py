@@ -18,7 +18,8 @@ _INDEX = r"(\[(?:\d+|\"(?:[^\"\\]|\\.)*\")\])?"
 _RESOURCE = re.compile(rf"(aws_\w+)\.([\w-]+){_INDEX}")
 _VARIABLE = re.compile(r"var\.([\w-]+)")
 _OUTPUT = re.compile(rf"module\.([\w-]+){_INDEX}\.([\w-]+)")
-_CALL = re.compile(rf"module\.([\w-]+){_INDEX}$")
+_CALL = re.compile(rf"module\.([\w-]+){_INDEX}")
+_LAST_CALL = re.compile(rf"{_CALL.pattern}$")
 _DEPTH = 20
 
 
@@ -47,21 +48,20 @@ class Module:
     instances: list[Instance] = field(default_factory=list)
     children: list[Module] = field(default_factory=list)
 
-    def expressions(self, kind: str, name: str) -> Any:
-        """Expressions of a resource block of this module."""
-        for block in _list(self.config.get("resources")):
-            if isinstance(block, dict) and (block.get("type"), block.get("name")) == (kind, name):
-                return block.get("expressions")
-        return None
+    def block(self, kind: str, name: str) -> dict[str, Any]:
+        """A resource block of this module."""
+        for item in _list(self.config.get("resources")):
+            if isinstance(item, dict) and (item.get("type"), item.get("name")) == (kind, name):
+                return item
+        return {}
 
-    def argument(self, name: str) -> Any:
-        """Expression that the parent gives for a variable of this module."""
-        call = _dict(_dict(self.parent.config.get("module_calls")).get(self.call)) if self.parent else {}
-        return _dict(call.get("expressions")).get(name)
+    def called(self) -> dict[str, Any]:
+        """The module block of the parent that makes this module."""
+        return _dict(_dict(self.parent.config.get("module_calls")).get(self.call)) if self.parent else {}
 
-    def output(self, name: str) -> Any:
-        """Expression of an output of this module."""
-        return _dict(_dict(self.config.get("outputs")).get(name)).get("expression")
+    def outputs(self) -> dict[str, Any]:
+        """Expressions of the outputs of this module."""
+        return {name: _dict(item).get("expression") for name, item in _dict(self.config.get("outputs")).items()}
 
 
 def _dict(value: Any) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def modules_of(root: dict[str, Any], configuration: Any) -> Iterator[Module]:
                 module.instances.append(_instance(item, module))
         for child in _list(node.get("child_modules")):
             if isinstance(child, dict) and isinstance(child.get("address"), str):
-                match = _CALL.search(child["address"])
+                match = _LAST_CALL.search(child["address"])
                 call, index = (match.group(1), match.group(2) or "") if match else ("", "")
                 inner = _dict(_dict(_dict(module.config.get("module_calls")).get(call)).get("module"))
                 below = Module(child["address"], module, call, index, inner)
@@ -120,20 +120,36 @@ def marked(node: Any, path: str) -> bool:
 
 def referred(instance: Instance, path: str) -> list[Instance]:
     """The resource instances that an argument refers to, through variables and outputs of modules too."""
-    node = instance.module.expressions(instance.kind, instance.name)
+    block = instance.module.block(instance.kind, instance.name)
+    node = block.get("expressions")
     for step in path.split("/"):
         if isinstance(node, list):
             node = node[0] if node else None
         node = _dict(node).get(step)
-    found = {id(item): item for item in _resolve(instance.module, node, instance.index, _DEPTH) if item is not instance}
+    scope = _Scope(instance.module, instance.index, block.get("for_each_expression"))
+    found = {id(item): item for item in _resolve(scope, node, _DEPTH) if item is not instance}
     return list(found.values())
 
 
-def _resolve(module: Module, expression: Any, index: str, depth: int) -> Iterator[Instance]:
-    references = [item for item in _list(_dict(expression).get("references")) if isinstance(item, str)]
+@dataclass(frozen=True)
+class _Scope:
+    """Where an expression stands: its module, the index of its block's instance, and what the block iterates over."""
+
+    module: Module
+    index: str = ""
+    iterated: Any = None
+
+
+def _references(expression: Any) -> list[str]:
+    return [item for item in _list(_dict(expression).get("references")) if isinstance(item, str)]
+
+
+def _resolve(scope: _Scope, expression: Any, depth: int, same_index: bool = False) -> Iterator[Instance]:
+    references = _references(expression)
     if not depth:
         return
-    same_index = bool({"each.key", "each.value", "count.index"} & set(references))
+    module = scope.module
+    same_index = same_index or bool({"each.key", "count.index"} & set(references))
     resources: dict[tuple[str, str], set[str]] = {}
     outputs: dict[tuple[str, str], set[str]] = {}
     for reference in references:
@@ -142,17 +158,35 @@ def _resolve(module: Module, expression: Any, index: str, depth: int) -> Iterato
         elif match := _OUTPUT.match(reference):
             outputs.setdefault((match.group(1), match.group(3)), set()).add(match.group(2) or "")
         elif (match := _VARIABLE.match(reference)) and module.parent:
-            yield from _resolve(module.parent, module.argument(match.group(1)), module.index, depth - 1)
+            above = _Scope(module.parent, module.index, module.called().get("for_each_expression"))
+            yield from _resolve(above, _dict(module.called().get("expressions")).get(match.group(1)), depth - 1)
+        elif match := _CALL.fullmatch(reference):
+            # With an index that is computed, only the module is named; any of its outputs may be meant.
+            outputs.setdefault((match.group(1), ""), set()).add(match.group(2) or "")
+    if any(reference.startswith("each.value") for reference in references):
+        yield from _resolve(_Scope(module, scope.index), scope.iterated, depth - 1, same_index=True)
     for (kind, name), given in resources.items():
-        wanted = _wanted(given, index if same_index else "")
+        wanted = _wanted(given, scope.index if same_index else "")
         yield from (
             item for item in module.instances if (item.kind, item.name) == (kind, name) and _fits(item.index, wanted)
         )
     for (call, output), given in outputs.items():
-        wanted = _wanted(given, index if same_index else "")
+        if not output and any(known == call and name for known, name in outputs):
+            continue
+        wanted = _wanted(given, scope.index if same_index else "")
         for child in module.children:
             if child.call == call and _fits(child.index, wanted):
-                yield from _resolve(child, child.output(output), "", depth - 1)
+                yield from _output(child, output, depth - 1)
+
+
+def _output(module: Module, name: str, depth: int) -> Iterator[Instance]:
+    """What an output refers to; without a name, what all outputs do, unless one may hide more behind a local value."""
+    outputs = module.outputs()
+    chosen = [outputs.get(name)] if name else list(outputs.values())
+    if not name and any(item.startswith("local.") for expression in chosen for item in _references(expression)):
+        return
+    for expression in chosen:
+        yield from _resolve(_Scope(module), expression, depth)
 
 
 def _wanted(given: set[str], index: str) -> set[str]:
