@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 from afterload.errors import ModelError, UnitError
@@ -26,6 +26,7 @@ __all__ = [
     "format_offset",
     "format_rate",
     "format_share",
+    "local_readings",
     "read_count",
     "read_duration_min",
     "read_instant",
@@ -243,17 +244,26 @@ def read_instant(value: object, zone: tzinfo | None = None) -> datetime:
     return instant
 
 
+def local_readings(local: datetime, zone: tzinfo) -> tuple[datetime, ...]:
+    """The instants that a local time without a zone can be in a zone, each at its fixed offset.
+
+    One; two in the hour that occurs twice; none in an hour that clocks skip.
+    """
+    found: list[datetime] = []
+    for fold in (0, 1):
+        aware = local.replace(tzinfo=zone, fold=fold)
+        fixed = aware.replace(tzinfo=timezone(aware.utcoffset() or timedelta()), fold=0)
+        back = fixed.astimezone(zone).replace(tzinfo=None, fold=0)
+        if back == local.replace(fold=0) and fixed not in found:
+            found.append(fixed)
+    return tuple(found)
+
+
 def _readings(local: datetime, zone: tzinfo | None) -> str:
     """Say what a local time would be in a zone, so that a person can write down the one that is meant."""
     if zone is None:
         return ""
-    found = []
-    for fold in (0, 1):
-        aware = local.replace(tzinfo=zone, fold=fold)
-        back = aware.astimezone(UTC).astimezone(zone)
-        text = aware.replace(tzinfo=aware.tzinfo).isoformat(timespec="minutes")
-        if back.replace(tzinfo=None, fold=0) == local.replace(fold=0) and text not in found:
-            found.append(text)
+    found = [reading.isoformat(timespec="minutes") for reading in local_readings(local, zone)]
     if not found:
         return f"another time: clocks in {zone} skip this one"
     if len(found) == 2:
