@@ -53,7 +53,7 @@ def _where(source: SourceFile, problem: Exception) -> str:
 
 
 def _lines(source: SourceFile, notes: Notes) -> Node | None:
-    """One record a line; None unless the first line is a record."""
+    """One record a line; None unless most of the lines are records."""
     values: list[Any] = []
     places: list[int] = []
     broken: list[int] = []
@@ -63,14 +63,12 @@ def _lines(source: SourceFile, notes: Notes) -> Node | None:
         try:
             value = _parse(line)
         except (ValueError, RecursionError):
-            if not values:
-                return None
             broken.append(number)
             continue
-        if not values and not isinstance(value, dict | list):
-            return None
         values.append(value)
         places.append(number)
+    if 2 * sum(isinstance(value, dict | list) for value in values) <= len(values) + len(broken):
+        return None
     last = source.text.rstrip().count("\n") + 1
     for number in broken:
         if number == last:

@@ -215,7 +215,7 @@ def _instants(entry: Entry, day: date | None, context: _Context) -> Settled | Tr
         )  # fmt: skip
     # A zone behind a range is meant for both its times.
     zone = start.zone or ("" if own_end or end is None else end.zone) or entry.zone
-    at = _instant(replace(start, zone=zone), day, context)
+    at = _instant(start if start.zone == zone else replace(start, zone=zone), day, context)
     if isinstance(at, Trouble) or end is None:
         return at if isinstance(at, Trouble) else Settled(entry, at, None)
     until = _end(replace(end, zone=end.zone or zone), at, context)
@@ -339,17 +339,12 @@ def _date_of(written: Written, context: _Context) -> date | Trouble:
         days = tuple(day for day in days if day.order == context.order) or days
     if len(days) > 1 and len({day.on(2024) for day in days}) == 1:
         days = days[:1]
-    if len(days) == 1 and days[0].year is not None and not _short(written):
+    if len(days) == 1 and days[0].year is not None and not days[0].short:
         found = days[0].on()
         if found is None:
             return Trouble("refused", "no such day", f"{text}: there is no such day: correct it")
         return _on_weekday(written, found)
     return _by_hint(text, days, written, context)
-
-
-def _short(written: Written) -> bool:
-    """Whether the year may be of two digits."""
-    return any(str(day.year) not in written.text for day in written.days if day.year is not None)
 
 
 def _on_weekday(written: Written, day: date) -> date | Trouble:

@@ -128,8 +128,23 @@ def read_timeline_file(path: str | Path, *, zone: tzinfo | None = None, date: da
         files = sorted(file for file in Path(path).iterdir() if file.is_file() and not file.name.startswith("."))
         if not files:
             raise InputError(f"{path}: has no files")
-        return Timeline.joined(_read(open_source(file), zone, date) for file in files)
+        return _folder(files, zone, date)
     return _read(open_source(path), zone, date)
+
+
+def _folder(files: Sequence[Path], zone: tzinfo | None, day: date | None) -> Timeline:
+    """Several files as one; those that are no timeline are named, unless none is."""
+    parts: list[Timeline] = []
+    problems: list[tuple[Path, InputError]] = []
+    for file in files:
+        try:
+            parts.append(_read(open_source(file), zone, day))
+        except InputError as problem:
+            problems.append((file, problem))
+    if not parts:
+        raise problems[0][1]
+    refused = tuple(Remark("refused", str(problem).removeprefix(f"{file}: "), str(file)) for file, problem in problems)
+    return Timeline.joined((*parts, Timeline(remarks=refused)))
 
 
 def _read(source: SourceFile, zone: tzinfo | None, day: date | None) -> Timeline:
@@ -243,13 +258,10 @@ def to_csv(timeline: Timeline | Sequence[Event]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("at", "end", "subsystem", "kind", "event"))
     for event in events:
-        writer.writerow(
-            (
-                event.at.isoformat(),
-                "" if event.end is None else event.end.isoformat(),
-                event.service,
-                event.kind,
-                event.text,
-            )
-        )
+        end = "" if event.end is None else _iso(event.end)
+        writer.writerow((_iso(event.at), end, event.service, event.kind, event.text))
     return out.getvalue()
+
+
+def _iso(at: datetime) -> str:
+    return at.isoformat(timespec="auto" if at.second or at.microsecond else "minutes")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
 
 from afterload.readers.zones import ABBREVIATIONS, is_offset, named_zone
 from afterload.units import MAX_YEAR, MIN_YEAR
@@ -71,6 +72,7 @@ _RANGE = re.compile(
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 # Units of a bare number since 1970, as microseconds.
 _UNITS = (("seconds", 1_000_000), ("milliseconds", 1_000), ("microseconds", 1), ("nanoseconds", Decimal("0.001")))
+_WHOLE_DAY = timedelta(days=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LIKELY = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
 
@@ -89,12 +91,16 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Day:
-    """One date that a text may mean; without a year where none is written. ``order`` says how it was read."""
+    """One date that a text may mean; without a year where none is written.
+
+    ``order`` says how its numbers were read, ``short`` that its year has two digits.
+    """
 
     year: int | None
     month: int
     day: int
     order: str = ""
+    short: bool = False
 
     def on(self, year: int | None = None) -> date | None:
         """The date, in a year where it has none; None if there is no such day."""
@@ -163,13 +169,16 @@ def scan(text: str) -> tuple[Span, int] | None:
     if first is None or first[0].clock is None:
         return None
     start, place = first
-    start = replace(start, about=about)
+    start = replace(start, about=True) if about else start
     for match in _RANGE.finditer(text, place, place + 12):
         if match.start() != place:
             break
         second = _moment(text, _lead(text, match.end())[1])
         if second is not None and second[0].clock is not None:
-            return Span(start, second[0]), second[1]
+            end = second[0]
+            if not start.days and end.days and start.half == end.half and _clock_of(start) <= _clock_of(end):
+                start = replace(start, days=end.days, weekday=end.weekday)  # from 02:25 to 10:36 on 20 October
+            return Span(start, end), second[1]
         word = re.match(r"(?:ongoing|now|present)\b", text[match.end() :], re.IGNORECASE)
         if word is not None:
             return Span(start, None, True), match.end() + word.end()
@@ -204,13 +213,20 @@ def read_cell(value: object) -> Span | Trouble | None:
     return Trouble("refused", "not a time", f"{shown(text)} is not a time that can be read: write it as {_FORM}")
 
 
+def _clock_of(written: Written) -> timedelta:
+    return written.clock or timedelta()
+
+
 _FORM = "2025-10-20T02:25-07:00"
 
 
 def date_alone(text: str) -> Written | None:
     """A text that is a date and nothing else, such as a heading above the times of a day."""
-    found = _date(text.strip(), 0)
-    return found[0] if found is not None and not text.strip()[found[1] :].strip(" .:,") else None
+    text = text.strip()
+    found = _date(text, 0)
+    if found is None or text[found.end :].strip(" .:,"):
+        return None
+    return Written(text[: found.end], found.days, weekday=found.weekday)
 
 
 def _lead(text: str, place: int = 0) -> tuple[bool, int]:
@@ -221,34 +237,44 @@ def _lead(text: str, place: int = 0) -> tuple[bool, int]:
     return match["about"] is not None, end + len(text[end:]) - len(text[end:].lstrip())
 
 
+class _Date(NamedTuple):
+    days: tuple[Day, ...]
+    weekday: int | None
+    end: int
+
+
+class _Clock(NamedTuple):
+    time: timedelta
+    half: str
+    end: int
+
+
 def _moment(text: str, place: int) -> tuple[Written, int] | None:
     """A date, a clock or both in either order, with a zone."""
-    begin = place
     dated = _date(text, place)
+    end = place
+    compact = False
     if dated is not None:
-        gap = _GAP.match(text, dated[1])
-        clock = None if gap is None else _clock(text, gap.end(), compact=gap[0].upper() == "T")
-        if clock is None:
-            return dated
-        written, place = replace(clock[0], days=dated[0].days, weekday=dated[0].weekday), clock[1]
-    else:
-        clock = _clock(text, place)
-        if clock is None:
-            return None
-        written, place = clock
-    zone, end, doubtful = _zone(text, place, dated is not None)
+        gap = _GAP.match(text, dated.end)
+        end, compact = (dated.end, False) if gap is None else (gap.end(), gap[0].upper() == "T")
+    clock = None if dated is not None and end == dated.end else _clock(text, end, compact)
+    if clock is None:
+        return (
+            None if dated is None else (Written(text[place : dated.end], dated.days, weekday=dated.weekday), dated.end)
+        )
+    zone, end, doubtful = _zone(text, clock.end, dated is not None)
     behind = _PLACE.match(text, end) if zone else None
-    written = replace(written, zone=zone, doubtful=doubtful, place=behind["zone"] if behind else "")
-    place = behind.end() if behind else end
+    end = behind.end() if behind else end
     if dated is None:
-        gap = _BEFORE_DATE.match(text, place)
-        late = None if gap is None else _date(text, gap.end())
-        if late is not None:
-            written, place = replace(written, days=late[0].days, weekday=late[0].weekday, doubtful=False), late[1]
-    return replace(written, text=text[begin:place]), place
+        gap = _BEFORE_DATE.match(text, end)
+        dated = None if gap is None else _date(text, gap.end())
+        end, doubtful = (end, doubtful) if dated is None else (dated.end, False)
+    days, weekday = ((), None) if dated is None else (dated.days, dated.weekday)
+    name = behind["zone"] if behind else ""
+    return Written(text[place:end], days, clock.time, clock.half, zone, name, weekday, None, doubtful), end
 
 
-def _date(text: str, place: int) -> tuple[Written, int] | None:
+def _date(text: str, place: int) -> _Date | None:
     for pattern in _DATES:
         match = pattern.match(text, place)
         if match is not None:
@@ -258,12 +284,8 @@ def _date(text: str, place: int) -> tuple[Written, int] | None:
         if match is None:
             return None
     parts = match.groupdict()
-    days = tuple(_days_of(parts))
     weekday = parts.get("weekday")
-    return (
-        Written(match[0], days, weekday=_DAYS.index(weekday[:3].lower()) if weekday else None),
-        match.end(),
-    )
+    return _Date(tuple(_days_of(parts)), _DAYS.index(weekday[:3].lower()) if weekday else None, match.end())
 
 
 def _days_of(parts: dict[str, str | None]) -> Iterator[Day]:
@@ -274,8 +296,8 @@ def _days_of(parts: dict[str, str | None]) -> Iterator[Day]:
         if len(year) == 2:
             yield from _existing(
                 (
-                    Day(_century(year), month, day, "day, month, year"),
-                    Day(_century(f"{day:02}"), month, int(year), "year, month, day"),
+                    Day(_century(year), month, day, "day, month, year", True),
+                    Day(_century(f"{day:02}"), month, int(year), "year, month, day", True),
                 )
             )
         else:
@@ -287,9 +309,9 @@ def _days_of(parts: dict[str, str | None]) -> Iterator[Day]:
     a, b, c = int(parts["a"] or 0), int(parts["b"] or 0), parts.get("c") or ""
     if len(c) == 2:
         numbers = (
-            Day(_century(c), b, a, DAY_FIRST),
-            Day(_century(c), a, b, MONTH_FIRST),
-            Day(_century(f"{a:02}"), b, int(c), YEAR_FIRST),
+            Day(_century(c), b, a, DAY_FIRST, True),
+            Day(_century(c), a, b, MONTH_FIRST, True),
+            Day(_century(f"{a:02}"), b, int(c), YEAR_FIRST, True),
         )
         yield from _existing(numbers)
         return
@@ -306,22 +328,20 @@ def _existing(days: tuple[Day, ...]) -> tuple[Day, ...]:
     return there or days[:1]
 
 
-def _clock(text: str, place: int, compact: bool = False) -> tuple[Written, int] | None:
+def _clock(text: str, place: int, compact: bool = False) -> _Clock | None:
     match = _CLOCK.match(text, place)
     if match is None or (match["m"] is None and match["half"] is None):
         match = _COMPACT_CLOCK.match(text, place) if compact else None
         if match is None:
             return None
     parts = match.groupdict()
-    micro = int(f"{parts['f'] or '0':0<6}"[:6])
-    clock = timedelta(
-        hours=int(parts["h"]), minutes=int(parts["m"] or 0), seconds=int(parts["s"] or 0), microseconds=micro
-    )
-    whole = int(parts["m"] or 0) < 60 and int(parts["s"] or 0) < 60 and clock <= timedelta(days=1)
+    hours, minutes, seconds = int(parts["h"]), int(parts["m"] or 0), int(parts["s"] or 0)
+    micro = int(f"{parts['f']:0<6}"[:6]) if parts["f"] else 0
+    time = timedelta(0, 3600 * hours + 60 * minutes + seconds, micro)
     half = (parts.get("half") or "").lower()
-    if not whole or (half and not 1 <= int(parts["h"]) <= 12):
+    if minutes > 59 or seconds > 59 or time > _WHOLE_DAY or (half and not 1 <= hours <= 12):
         return None
-    return Written(match[0], clock=clock, half=half), match.end()
+    return _Clock(time, half, match.end())
 
 
 def _zone(text: str, place: int, dated: bool) -> tuple[str, int, bool]:

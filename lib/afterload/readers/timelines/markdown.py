@@ -22,9 +22,9 @@ __all__ = ["FORMAT"]
 
 # Where a line's time stands, if it has one.
 MOST_LEAD = 200
-_RUN = re.compile(r"\*+|~+|`+|(?<!\w)_+|_+(?!\w)")
+_RUN = re.compile(r"\*+|~~|`+|(?<!\w)_+|_+(?!\w)")
 _MARKUP = re.compile(rf"{_RUN.pattern}|\[|\]\([^)\s]*\)|\]")
-_CLOSING = re.compile(r"(?:[*`~]+|_+(?!\w)|\]\([^)\s]*\)|\])+")
+_CLOSING = re.compile(r"(?:[*`]+|~~|_+(?!\w)|\]\([^)\s]*\)|\])+")
 _TASK = re.compile(r"\[[ xX]\]\s+")
 _SEPARATOR = re.compile(r"\s*(?:[:;,|.]|-{1,2}|–|—|=>|->|→)?\s*")
 _STATES_ZONE = re.compile(
@@ -235,7 +235,7 @@ def _table(tokens: Sequence[Token], page: _Page) -> None:
         if not any(cell.strip() for cell in cells):
             continue
         row = dict(zip(reversed(names), reversed(cells), strict=True))
-        row |= {name: row[name].strip("*_`~ ") for name in timed}
+        row |= {name: _MARKUP.sub("", row[name]) for name in timed}
         page.entries.append(columns.entry(row, line, f"line {line}", day=page.day, series=page.series, zone=page.zone))
 
 

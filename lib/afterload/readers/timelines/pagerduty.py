@@ -58,7 +58,7 @@ def _text(record: dict[str, Any], kind: str) -> str:
     for part in parts:
         if part and part not in said:
             said.append(part)
-    return ": ".join(said)
+    return ": ".join([part.rstrip(".") for part in said[:-1]] + said[-1:])
 
 
 FORMAT = JsonFormat("PagerDuty log entries", 11, _fits, _entries)

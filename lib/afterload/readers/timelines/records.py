@@ -32,7 +32,7 @@ def _entries(node: Node, notes: Notes) -> Iterator[Entry]:
         if isinstance(item, dict):
             yield from _record(child, notes, known)
         else:
-            notes.add("refused", f"{child.pointer}: is no record with a time and a text", child.line, "no record")
+            notes.add("refused", f"{_place(child)}is no record with a time and a text", child.line, "no record")
 
 
 def _record(node: Node, notes: Notes, known: dict[tuple[str, ...], Columns | None]) -> Iterator[Entry]:
@@ -46,12 +46,16 @@ def _record(node: Node, notes: Notes, known: dict[tuple[str, ...], Columns | Non
         listed = ", ".join(names)[:80]
         notes.add(
             "refused",
-            f"{node.pointer}: has no time and text: its fields are {listed or 'none'}",
+            f"{_place(node)}has no time and text: its fields are {listed or 'none'}",
             node.line,
             "no record",
         )
         return
     yield columns.entry(node.value, node.line, node.pointer)
+
+
+def _place(node: Node) -> str:
+    return "" if node.line else f"{node.pointer}: "
 
 
 FORMAT = Format("JSON records or JSON Lines with a time and a text", 100, _fits, _entries)
