@@ -117,13 +117,11 @@ class TextFormat:
     Attributes:
         name: for people.
         order: those with a smaller one are tried first.
-        suffixes: file names that hint at it.
         entries: reads a file; None where the file is none of this format.
     """
 
     name: str
     order: int
-    suffixes: tuple[str, ...]
     entries: Callable[[SourceFile, Notes], list[Entry] | None]
 
 

@@ -259,12 +259,6 @@ def _instant(written: Written, day: date | None, context: _Context) -> datetime 
         if isinstance(found, Trouble):
             return found
         day = found
-    if not MIN_YEAR <= day.year <= MAX_YEAR:
-        return Trouble(
-            "refused",
-            "year",
-            f"{shown(written.text)} is in the year {day.year}: write one from {MIN_YEAR} to {MAX_YEAR}",
-        )
     hour = written.clock.seconds // 3600
     of_24_hours = written.zone.upper() == "Z" or re.search("[0-9]T[0-9]", written.text)
     if context.has_halves and not written.half and not of_24_hours and 1 <= hour <= 12:
@@ -275,9 +269,16 @@ def _instant(written: Written, day: date | None, context: _Context) -> datetime 
             "write which, or write all times with 24 hours",
         )  # fmt: skip
     try:
-        return _in_zone(written, datetime.combine(day, time()) + _clock(written), context)
+        local = datetime.combine(day, time()) + _clock(written)
     except OverflowError:
-        return Trouble("refused", "year", f"{shown(written.text)} is beyond the calendar")
+        local = datetime.max  # noqa: DTZ901 - a local time
+    if not MIN_YEAR <= local.year <= MAX_YEAR:
+        return Trouble(
+            "refused",
+            "year",
+            f"{shown(written.text)} is in the year {local.year}: write one from {MIN_YEAR} to {MAX_YEAR}",
+        )
+    return _in_zone(written, local, context)
 
 
 def _hm(clock: timedelta) -> str:

@@ -177,9 +177,8 @@ def _entries(source: SourceFile, notes: Notes) -> tuple[list[Entry], tuple[str, 
             f"{source.name}: is JSON, {_about(document.value)}, which is none of the timelines that are known: {_known()}"
         )
     texts = [each for each in formats() if isinstance(each, TextFormat)]
-    hinted = [each for each in texts if source.name.lower().endswith(each.suffixes)]
-    # The content decides; the file's name only says what is tried first.
-    for each in (*hinted, *(other for other in texts if other not in hinted)):
+    # The content decides, not the file's name: people save CSV as .txt and paste lists into .csv.
+    for each in texts:
         tried = Notes(source.name)
         entries_found = each.entries(source, tried)
         if entries_found is not None:

@@ -221,8 +221,8 @@ def test_delimiters_encodings_and_line_ends(read, delimiter, encoding, end):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("a.txt", "at,event\n2025-10-20T06:53Z,x\n"),
-        ("a.md", "at,event\n2025-10-20T06:53Z,x\n"),
+        ("a.txt", "at,service,event\n2025-10-20T06:53Z,orders,x\n"),
+        ("a.md", "at,service,event\n2025-10-20T06:53Z,orders,x\n"),
         ("a.json", "at,event\n2025-10-20T06:53Z,x\n"),
         ("a.csv", "- 2025-10-20T06:53Z: x\n"),
         ("a.csv", "2025-10-20T06:53Z x\n"),

@@ -40,7 +40,9 @@ def _header(text: str) -> tuple[str, int, list[str], Columns] | None:
         try:
             for count, (line, cells) in enumerate(rows(top, delimiter)):
                 columns = Columns.of(cells) if len(cells) > 1 else None
-                if columns is not None and (best is None or len(columns.roles) > len(best[3].roles)):
+                if columns is not None and (
+                    best is None or (line, -len(columns.roles)) < (best[1], -len(best[3].roles))
+                ):
                     best = (delimiter, line, cells, columns)
                 if columns is not None or count >= MOST_LINES_ABOVE:
                     break
@@ -96,4 +98,4 @@ def _line(text: str, number: int) -> str:
     return lines[-1] if len(lines) == number else ""
 
 
-FORMAT = TextFormat("CSV with a header", 20, (".csv", ".tsv", ".txt"), _entries)
+FORMAT = TextFormat("CSV with a header", 20, _entries)

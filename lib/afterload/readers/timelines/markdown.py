@@ -251,4 +251,4 @@ def _cells(tokens: Sequence[Token]) -> Iterator[tuple[int, list[str]]]:
             yield line, cells
 
 
-FORMAT = TextFormat("Markdown or plain text with times", 30, (".md", ".markdown", ".txt"), _entries)
+FORMAT = TextFormat("Markdown or plain text with times", 30, _entries)
