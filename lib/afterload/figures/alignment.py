@@ -9,7 +9,7 @@ from afterload.figures.charts import AFTER, BEFORE, GREY, MOST_VALUES, Clock, al
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph
 from afterload.findings.alignment import Alignment, Follower
-from afterload.plan.change import counted
+from afterload.findings.phrases import counted
 from afterload.scenario import TimelineEvent
 from afterload.units import format_instant, format_minutes
 
@@ -59,14 +59,18 @@ def alignment_figure(alignment: Alignment, zone: ZoneInfo, source: str) -> Figur
         chart = lines.encode(x=x, y=lane, detail=alt.Detail("link", type="nominal")) + dots
     follow, open_ = len(alignment.explained), len(alignment.unexplained)
     median = alignment.median_lag_min
-    middle = "" if median is None else f", {format_minutes(median)} after it in the middle"
+    middle = "" if median is None else f" with a median lag of {format_minutes(median)}"
     window = format_minutes(alignment.window_min)
     return Figure(
         title="Our events beside the provider's timeline",
         chart=finish(chart, height=180),
         table=Table.of(
             [_row(item, clock) for item in alignment.followers],
-            {**dict.fromkeys(("time", "subsystem", "our event", "follows"), str), "lag, min": _lag, "note": str},
+            {
+                **dict.fromkeys(("time", "subsystem", "our event", "provider's event"), str),
+                "lag, min": _lag,
+                "note": str,
+            },
             caption=f"Times in {zone.key}",
         ),
         source=source,
@@ -115,7 +119,9 @@ def _row(item: Follower, clock: Clock) -> dict[str, Any]:
         "time": _time(item.ours, clock),
         "subsystem": item.ours.subsystem,
         "our event": _short(item.ours.event),
-        "follows": "" if theirs is None else f"{_time(theirs, clock)} {theirs.subsystem}: {_short(theirs.event)}",
+        "provider's event": ""
+        if theirs is None
+        else f"{_time(theirs, clock)} {theirs.subsystem}: {_short(theirs.event)}",
         "lag, min": item.lag_min,
         "note": notes[item.reason],
     }
