@@ -151,8 +151,8 @@ def _read(source: SourceFile, zone: tzinfo | None, day: date | None) -> Timeline
     whole_text(source)
     notes = Notes(source.name)
     entries, names = _entries(source, notes)
-    if zone is not None and any(entry.zone for entry in entries):
-        stated = sorted({entry.zone for entry in entries if entry.zone})
+    stated = sorted({entry.zone for entry in entries if entry.zone} - {str(zone)})
+    if zone is not None and stated:
         notes.add("doubt", f"states the zone of its times itself ({', '.join(stated)[:80]}): that is used, not {zone}")
     settled = settle(entries, zone, day, notes)
     events = [(item.entry.maintenance, _event(item, source, notes)) for item in settled]

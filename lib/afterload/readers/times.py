@@ -44,6 +44,7 @@ _DATES = tuple(
     )
 )
 _NO_YEAR = re.compile(r"(?P<a>[0-9]{1,2})/(?P<b>[0-9]{1,2})(?=,?\s+(?:at\s+)?[0-9]{1,2}:)")
+_YEAR = re.compile(r"\s+([0-9]{4})(?![0-9:])")
 _GAP = re.compile(r"T(?=[0-9])|\s*,?\s+(?:(?:at|@|-|–)\s+)?", re.IGNORECASE)
 _BEFORE_DATE = re.compile(r"\s*,?\s+(?:on\s+)?", re.IGNORECASE)
 _CLOCK = re.compile(
@@ -270,6 +271,9 @@ def _moment(text: str, place: int) -> tuple[Written, int] | None:
         dated = None if gap is None else _date(text, gap.end())
         end, doubtful = (end, doubtful) if dated is None else (dated.end, False)
     days, weekday = ((), None) if dated is None else (dated.days, dated.weekday)
+    year = _YEAR.match(text, end) if days and days[0].year is None else None
+    if year is not None:  # Mon Oct 20 06:48:00 UTC 2025, as the command date writes it
+        days, end = tuple(replace(day, year=int(year[1])) for day in days), year.end()
     name = behind["zone"] if behind else ""
     return Written(text[place:end], days, clock.time, clock.half, zone, name, weekday, None, doubtful), end
 
