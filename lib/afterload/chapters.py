@@ -21,6 +21,7 @@ from afterload.figures import (
     Figure,
     Prose,
     Table,
+    account,
     answer,
     backlog,
     compare,
@@ -36,6 +37,7 @@ from afterload.figures import (
 )
 from afterload.findings import SplitWindow, split_windows
 from afterload.findings.telemetry import Measured, measure
+from afterload.intake.importing import Imported, import_again
 from afterload.plan import Plan, build_plan
 from afterload.plan.compare import Comparison, Snapshot
 from afterload.plan.compare import compare as compare_snapshots
@@ -102,6 +104,27 @@ class Workbook:
     def evidence(self) -> Table:
         """What the headline numbers rest on."""
         return evidence.evidence_table(self.estimates)
+
+    @cached_property
+    def imported(self) -> Imported:
+        """The exports and metrics that the scenario names, read once more."""
+        return import_again(self.loaded)
+
+    def inputs_answer(self) -> Prose:
+        """What the team's files are, and how many values they gave."""
+        return account.account_answer(self.imported)
+
+    def inputs_table(self) -> Prose | Table:
+        """Every value that the files offer, and what stands in the scenario."""
+        return account.account_table(self.imported)
+
+    def inputs_missing(self) -> Prose | Table:
+        """What the files do not tell, and the command that would export it."""
+        return account.account_missing(self.imported)
+
+    def inputs_remarks(self) -> Prose:
+        """What the readers refused, doubted or must ask."""
+        return account.account_remarks(self.imported)
 
     def timeline_answer(self) -> Prose:
         """The incident in words."""

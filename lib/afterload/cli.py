@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 
 from afterload import __version__
+from afterload.commands.inputs import import_
 from afterload.commands.plans import compare, gate
 from afterload.commands.shared import SET, ReaderGoneError, echo
 from afterload.errors import AfterloadError, InputError, NotFoundError, OutputError, UnitError
@@ -180,6 +181,7 @@ def examples() -> None:
 
 cli.add_command(compare)
 cli.add_command(gate)
+cli.add_command(import_)
 
 
 def main() -> None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import re
 from datetime import datetime, timedelta, timezone, tzinfo
-from zoneinfo import ZoneInfo
+from difflib import get_close_matches
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
 
 from afterload.errors import ModelError, UnitError
 
@@ -33,6 +35,7 @@ __all__ = [
     "read_number",
     "read_rate_per_min",
     "read_share",
+    "read_zone",
 ]
 
 # Minutes in one of each unit. No months or years: their length is not fixed.
@@ -214,6 +217,24 @@ def check_duration_min(minutes: float, value: object) -> float:
     if minutes > MAX_DURATION_MIN:
         raise UnitError(f"{_shown(value)} is too long", "a duration of at most 100 years")
     return minutes
+
+
+# Reading the names of all zones from disk takes 10 ms.
+_known_zones = cache(available_timezones)
+
+
+def read_zone(value: object) -> ZoneInfo:
+    """Read the IANA name of a time zone, such as "America/Los_Angeles". Raises :class:`UnitError` with the nearest name."""
+    if isinstance(value, ZoneInfo):
+        return value
+    known = _known_zones()
+    if isinstance(value, str) and value in known:
+        return ZoneInfo(value)
+    near = get_close_matches(str(value), sorted(known), 1, 0.6) or get_close_matches(
+        str(value).title().replace(" ", "_"), sorted(known), 1, 0.5
+    )
+    hint = f"; nearest: {near[0]}" if near else ""
+    raise UnitError(f"{value!r} is not a time zone{hint}", 'an IANA name such as "America/Los_Angeles" or "UTC"')
 
 
 def read_instant(value: object, zone: tzinfo | None = None) -> datetime:

@@ -18,7 +18,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from afterload.errors import InputError
 from afterload.yamltree import DataPath, plain, read_text
 
-__all__ = ["YamlText", "dump"]
+__all__ = ["YamlText", "dump", "inline"]
 
 
 def dump(value: Any) -> str:
@@ -123,7 +123,7 @@ class _Edit:
             node = below
         if isinstance(node, ScalarNode) and not isinstance(value, dict | list) and node.style not in ("|", ">"):
             in_flow = any(parent.flow_style for parent in parents)
-            return self.text[: node.start_mark.index] + _inline(value, in_flow) + self.text[node.end_mark.index :]
+            return self.text[: node.start_mark.index] + inline(value, in_flow) + self.text[node.end_mark.index :]
         return self.rewrite(parents[-1], path[-1], value)
 
     def append(self, path: DataPath, value: Any) -> str:
@@ -136,7 +136,7 @@ class _Edit:
             end = node.end_mark.index - 1
             body = self.text[:end].rstrip()
             lead = " " if body.endswith(",") else ", "
-            return f"{body}{lead}{_inline(value)}{self.text[len(body) :]}"
+            return f"{body}{lead}{inline(value)}{self.text[len(body) :]}"
         last = node.value[-1]
         at = self.line_end(_last(last))
         # The dash of the last item stands where the new one goes.
@@ -157,7 +157,7 @@ class _Edit:
         return self.text[:start] + self.text[self.line_end(_last(value, key)) :]
 
     def flow(self, node: MappingNode, kept: dict[str, Node]) -> str:
-        inside = ", ".join(f"{_inline(key)}: {self.source(value)}" for key, value in kept.items())
+        inside = ", ".join(f"{inline(key)}: {self.source(value)}" for key, value in kept.items())
         return self.text[: node.start_mark.index] + "{" + inside + "}" + self.text[_last(node) :]
 
     def source(self, node: Node) -> str:
@@ -171,7 +171,7 @@ class _Edit:
             if isinstance(parent, SequenceNode) and not parent.flow_style and node is not None:
                 column = node.start_mark.column
                 return self.text[:start] + self.lines(value, column).strip(" ").rstrip("\r\n") + self.text[end:]
-            return self.text[:start] + _inline(value) + self.text[end:]
+            return self.text[:start] + inline(value) + self.text[end:]
         key_node = next(k for k, _ in parent.value if k.value == str(key))
         start, end = self.line_start(key_node.start_mark.index), self.line_end(_last(node, key_node))
         if self.text[start : key_node.start_mark.index].strip(" "):
@@ -193,7 +193,7 @@ class _Edit:
             tail = self.text[node.start_mark.index + 1 + len(body) : end]
             if is_empty:
                 return self.text
-            return f"{self.text[: node.start_mark.index + 1]}{body}{lead}{_inline(key)}: {_inline(value)}{tail}{self.text[end:]}"
+            return f"{self.text[: node.start_mark.index + 1]}{body}{lead}{inline(key)}: {inline(value)}{tail}{self.text[end:]}"
         if is_empty:
             key_node = next(k for k, _ in node.value if k.value == str(key))
             if isinstance(value, dict | list) and value:
@@ -201,7 +201,7 @@ class _Edit:
                 body = self.lines(value, key_node.start_mark.column + 2)
                 return self.upto(at) + body + self.text[at:]
             at = self.text.index(":", key_node.end_mark.index) + 1
-            return f"{self.text[:at]} {_inline(value, in_flow=False)}{self.text[at:]}"
+            return f"{self.text[:at]} {inline(value, in_flow=False)}{self.text[at:]}"
         first = node.value[0][0]
         last_key, last_value = node.value[-1]
         at = self.line_end(_last(last_value, last_key))
@@ -223,12 +223,12 @@ class _Edit:
         return len(self.text) if end < 0 else end + 1
 
 
-def _inline(value: Any, in_flow: bool = True) -> str:
+def inline(value: Any, in_flow: bool = True) -> str:
     """A value in one line. Between brackets more text needs quotes than after a key in block style."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_inline(key)}: {_inline(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{inline(key)}: {inline(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_inline(item) for item in value) + "]"
+        return "[" + ", ".join(inline(item) for item in value) + "]"
     text = dump(value)
     if isinstance(value, str) and (
         "\n" in text or (in_flow and text == value and any(char in value for char in ",[]{}"))

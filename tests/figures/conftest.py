@@ -105,7 +105,8 @@ ODD = (
     "names with emoji", "long names",
 )  # fmt: skip
 SECTIONS = (
-    "answer", "evidence", "doubts", "timeline_answer", "impact_windows", "events", "backlog_answer", "backlog",
+    "answer", "evidence", "inputs_answer", "inputs_table", "inputs_missing", "inputs_remarks",
+    "doubts", "timeline_answer", "impact_windows", "events", "backlog_answer", "backlog",
     "first_attempt_age", "catch_up", "dependency_load", "retries_answer", "calls_by_layer", "multiplier", "clients",
     "launches_answer", "launches", "removal", "dependency_answer", "hidden_capacity", "triggers", "recovery_answer",
     "recovery_course", "recovery_cases", "recovery_steps", "recovery_movers", "race_answer", "race", "plan_answer",

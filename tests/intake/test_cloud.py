@@ -196,9 +196,9 @@ def test_a_fleet_takes_what_an_export_can_tell():
 def test_what_could_not_be_learned_comes_with_its_command():
     commands = [item.command for item in imported(ORDERS, mapping(cap=20)).missing]
     assert commands == [
-        "aws sqs get-queue-attributes --queue-url QUEUE_URL_OF_ORDERS --attribute-names All",
-        "aws lambda get-function-concurrency --function-name order-worker",
-        "aws lambda get-function-configuration --function-name order-worker",
+        "aws sqs get-queue-attributes --queue-url QUEUE_URL_OF_ORDERS --attribute-names All --output json",
+        "aws lambda get-function-concurrency --function-name order-worker --output json",
+        "aws lambda list-functions --output json",
     ]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from afterload import limits
 from afterload.intake.proposal import Missing, Proposal, duration_text
+from afterload.readers.cloud import commands_for
 from afterload.readers.reading import Inventory, Observation, Resource
 from afterload.scenario.schema import REMOVAL_PROCESSES
 from afterload.yamltree import DataPath
@@ -52,13 +54,19 @@ def _last(arn: object) -> str:
     return text.rsplit(":", 1)[-1].rsplit("/", 1)[-1]
 
 
+def _source_name(mapping: Resource) -> str:
+    """Name of the queue or stream that a mapping reads: a plan may know the name before it knows the ARN."""
+    return str(mapping.get("queue") or _last(mapping.get("event_source")) or "")
+
+
 def _mapping(mapping: Resource, inventory: Inventory, scenario: Mapping[str, Any]) -> Iterator[Proposal]:
     kind, source = mapping.get("source_kind"), mapping.seen("event_source")
     function = mapping.seen("function")
-    if source is None or (kind != "sqs" and kind not in STREAMS):
+    read = _source_name(mapping)
+    if source is None or not read or (kind != "sqs" and kind not in STREAMS):
         return
     uuid, called = mapping.name, _last(function.value if function else "")
-    name = _matched(scenario, "queues", _last(source.value), event_source_mapping=uuid)
+    name = _matched(scenario, "queues", read, event_source_mapping=uuid)
     head: DataPath = ("queues", name)
     yield Proposal.seen((*head, "service"), "sqs-lambda" if kind == "sqs" else "stream-lambda", source.origin)
     if function is not None and called:
@@ -66,7 +74,7 @@ def _mapping(mapping: Resource, inventory: Inventory, scenario: Mapping[str, Any
     if "." not in uuid:
         yield Proposal.seen((*head, "resources", "event_source_mapping"), uuid, source.origin)
     if kind == "sqs":
-        yield from _sqs(head, mapping, _last(source.value), inventory)
+        yield from _sqs(head, mapping, read, inventory)
     else:
         yield from _stream(head, mapping)
     reserved = _seen(inventory, "lambda.function", called, "reserved_concurrency")
@@ -120,17 +128,18 @@ def _stream(head: DataPath, mapping: Resource) -> Iterator[Proposal]:
 
 def _async(function: Resource, inventory: Inventory, scenario: Mapping[str, Any]) -> Iterator[Proposal]:
     queues = scenario.get("queues")
-    name = f"{function.name}-async"
+    called = function.name.split(":", 1)[0]
+    name = f"{called}-async"
     for queue, item in (queues if isinstance(queues, dict) else {}).items():
         given = item.get("resources") if isinstance(item, dict) else None
-        if isinstance(given, dict) and item.get("service") == "lambda-async" and given.get("function") == function.name:
+        if isinstance(given, dict) and item.get("service") == "lambda-async" and given.get("function") == called:
             name = str(queue)
     head: DataPath = ("queues", name)
     if not function.observations:
         return
     origin = function.observations[0].origin
     yield Proposal.seen((*head, "service"), "lambda-async", origin)
-    yield Proposal.seen((*head, "resources", "function"), function.name, origin)
+    yield Proposal.seen((*head, "resources", "function"), called, origin)
     age = function.seen("max_event_age_s")
     if age is not None and isinstance(age.value, int | float):
         yield _duration((*head, "age_limit"), age, "lambda.async.max_age_s.default")
@@ -180,13 +189,13 @@ def cloud_missing(inventory: Inventory, scenario: Mapping[str, Any]) -> list[Mis
     """What the queues and fleets of an inventory still need, with the command that would export it."""
     found: list[Missing] = []
     for mapping in inventory.of("lambda.mapping"):
-        queue, function = _last(mapping.get("event_source")), _last(mapping.get("function"))
+        queue, function = _source_name(mapping), _last(mapping.get("function"))
         if mapping.get("source_kind") == "sqs" and inventory.resource("sqs.queue", queue) is None:
             found.append(
                 Missing(
                     f"queue {queue}: retention, visibility timeout, dead-letter queue",
                     "work that waits longer than the retention is lost",
-                    f"aws sqs get-queue-attributes --queue-url QUEUE_URL_OF_{_capitals(queue)} --attribute-names All",
+                    _command("sqs.queue", "get-queue-attributes", QUEUE_URL=f"QUEUE_URL_OF_{_capitals(queue)}"),
                 )
             )
         known = inventory.resource("lambda.function", function)
@@ -195,7 +204,7 @@ def cloud_missing(inventory: Inventory, scenario: Mapping[str, Any]) -> list[Mis
                 Missing(
                     f"function {function}: reserved concurrency",
                     "a drain cap above it has no meaning",
-                    f"aws lambda get-function-concurrency --function-name {function}",
+                    _command("lambda.function", "get-function-concurrency", FUNCTION=shlex.quote(function)),
                 )
             )
         if function and (known is None or known.seen("timeout_s") is None):
@@ -203,7 +212,7 @@ def cloud_missing(inventory: Inventory, scenario: Mapping[str, Any]) -> list[Mis
                 Missing(
                     f"function {function}: timeout",
                     "a visibility timeout below it delivers work twice",
-                    f"aws lambda get-function-configuration --function-name {function}",
+                    _command("lambda.function", "list-functions"),
                 )
             )
         if function and inventory.resource("lambda.async", function) is None and _is_async(scenario, function):
@@ -211,11 +220,19 @@ def cloud_missing(inventory: Inventory, scenario: Mapping[str, Any]) -> list[Mis
                 Missing(
                     f"function {function}: age limit and destination of asynchronous invocations",
                     "events older than the limit are lost without a destination",
-                    f"aws lambda get-function-event-invoke-config --function-name {function}",
+                    _command("lambda.async", "list-function-event-invoke-configs", FUNCTION=shlex.quote(function)),
                 )
             )
     found += [_running(group.name) for group in inventory.of("autoscaling.group")]
     return list(dict.fromkeys(found))
+
+
+def _command(kind: str, operation: str, **names: str) -> str:
+    """The checked command of the readers that exports a kind, with names in place of its words in capitals."""
+    text = next(command for command in commands_for(kind) if f" {operation} " in command)
+    for word, name in names.items():
+        text = text.replace(word, name)
+    return text
 
 
 def _running(group: str) -> Missing:

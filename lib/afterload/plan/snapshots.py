@@ -8,10 +8,10 @@ from pathlib import Path
 from afterload.errors import InputError
 from afterload.estimates import estimate
 from afterload.plan.build import build_plan
-from afterload.plan.compare import Snapshot
-from afterload.scenario import Overrides, load_scenario
+from afterload.plan.compare import Snapshot, compare
+from afterload.scenario import LoadedScenario, Overrides, load_scenario, load_scenario_text
 
-__all__ = ["open_snapshot"]
+__all__ = ["open_snapshot", "undone_since"]
 
 
 def open_snapshot(path: str | Path, name: str = "", overrides: Overrides = None) -> Snapshot:
@@ -39,3 +39,10 @@ def _plan_record(path: Path, name: str) -> dict[str, object] | None:
     if not isinstance(record, dict):
         raise InputError(f"{name}: is a plan of an older version, without what a comparison needs: run the report anew")
     return record
+
+
+def undone_since(before: LoadedScenario, text: str, path: str | Path) -> list[str]:
+    """Lines of the plan that were in place and are open again in the scenario ``text``, which is the file ``path``."""
+    one, other = (estimate(loaded) for loaded in (before, load_scenario_text(text, path)))
+    differing = compare(Snapshot.of(one, build_plan(one)), Snapshot.of(other, build_plan(other))).lines
+    return [item.name for item in differing if item.note == "undone"]

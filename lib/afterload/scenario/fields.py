@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from difflib import get_close_matches
 from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, get_args, get_origin
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from pydantic import (
     BaseModel,
@@ -214,23 +213,6 @@ def _none(value: Any) -> Any:
 none_is_none = BeforeValidator(_none)
 
 
-# Reading the names of all zones from disk takes 10 ms.
-_known_zones = cache(available_timezones)
-
-
-def _zone(value: Any) -> ZoneInfo:
-    if isinstance(value, ZoneInfo):
-        return value
-    known = _known_zones()
-    if isinstance(value, str) and value in known:
-        return ZoneInfo(value)
-    near = get_close_matches(str(value), sorted(known), 1, 0.6) or get_close_matches(
-        str(value).title().replace(" ", "_"), sorted(known), 1, 0.5
-    )
-    hint = f"; nearest: {near[0]}" if near else ""
-    raise UnitError(f"{value!r} is not a time zone{hint}", 'an IANA name such as "America/Los_Angeles" or "UTC"')
-
-
 def _instant(value: Any, info: ValidationInfo) -> datetime:
     zone = (info.context or {}).get("zone")
     return units.read_instant(value, zone if isinstance(zone, tzinfo) else None)
@@ -246,7 +228,9 @@ MaybeLabel = Annotated[
     str | None, BeforeValidator(_maybe_label), WithJsonSchema({"type": ["string", "number", "null"]})
 ]
 MaybePath = Annotated[str | None, BeforeValidator(_maybe_path), WithJsonSchema({"type": ["string", "null"]})]
-Zone = Annotated[ZoneInfo, BeforeValidator(_zone), WithJsonSchema({**_STRING, "examples": ["America/Los_Angeles"]})]
+Zone = Annotated[
+    ZoneInfo, BeforeValidator(units.read_zone), WithJsonSchema({**_STRING, "examples": ["America/Los_Angeles"]})
+]
 Instant = Annotated[
     datetime,
     BeforeValidator(_instant),
