@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from afterload.model.coupled import (
     trace,
 )
 from afterload.model.curves import FloatArray, RateProfile
+from afterload.model.queues import QueueLoad
 from afterload.model.uncertainty import Mover, Range, Spread, draw, movers, spread
 from afterload.scenario import LoadedScenario
 
@@ -111,8 +113,9 @@ UNCERTAIN: dict[str, dict[str, str]] = {
 
 
 class _Builder:
-    def __init__(self, loaded: LoadedScenario) -> None:
+    def __init__(self, loaded: LoadedScenario, memo: dict[Any, Any]) -> None:
         self.loaded = loaded
+        self.memo = memo
         self.scenario = loaded.scenario
         self.doubts: list[Doubt] = []
         self.queue_names = tuple(self.scenario.queues)
@@ -171,16 +174,26 @@ class _Builder:
             cache_fill_min=cache.fill_time_min if cache else 0.0,
         )
 
+    def load(self, name: str, lead_min: float) -> QueueLoad:
+        """A queue's load with arrivals from ``lead_min`` before the restore."""
+        item, incident = self.scenario.queues[name], self.scenario.incident
+        # The objects are kept beside the result, so that no other one gets their identity.
+        key = (name, id(item), id(incident), lead_min)
+        if key not in self.memo:
+            inputs = queue_inputs(self.loaded, name)
+            if item.during_outage == "reject":
+                profile, _ = arrival_profile(self.loaded, name, incident.restored_at)
+                profile = _shifted(profile, lead_min)
+            else:
+                profile, _ = arrival_profile(self.loaded, name, incident.restored_at - timedelta(minutes=lead_min))
+            load = replace(inputs.load, arrivals=profile, outage_min=incident.outage_min)
+            self.memo[key] = (item, incident, load)
+        found: QueueLoad = self.memo[key][2]
+        return found
+
     def queue(self, name: str, lead_min: float) -> CoupledQueue:
         item = self.scenario.queues[name]
-        inputs = queue_inputs(self.loaded, name)
-        incident = self.scenario.incident
-        if item.during_outage == "reject":
-            profile, _ = arrival_profile(self.loaded, name, incident.restored_at)
-            profile = _shifted(profile, lead_min)
-        else:
-            profile, _ = arrival_profile(self.loaded, name, incident.restored_at - timedelta(minutes=lead_min))
-        service = inputs.load.service_rate_per_min
+        load = self.load(name, lead_min)
         if item.stream is not None:
             self.doubts.append(
                 Doubt(
@@ -192,7 +205,6 @@ class _Builder:
             known = self.client_attempts(item.dependency)[0] if item.dependency else None
             attempts = known or USUAL_ATTEMPTS
         dependency = self.dependency_names.index(item.dependency) if item.dependency in self.dependency_names else None
-        load = replace(inputs.load, arrivals=profile, outage_min=incident.outage_min, service_rate_per_min=service)
         return CoupledQueue(
             load,
             dependency=dependency,
@@ -241,12 +253,16 @@ class _Builder:
         return Input(kinds[part], places[part].index(name), UNCERTAIN[part][field_name])  # type: ignore[arg-type]
 
 
-def couple(loaded: LoadedScenario) -> Coupling | None:
-    """A scenario as one coupled system; None where it has no queue and no dependency to couple."""
+def couple(loaded: LoadedScenario, memo: dict[Any, Any] | None = None) -> Coupling | None:
+    """A scenario as one coupled system; None where it has no queue and no dependency to couple.
+
+    Whoever couples many variants of one scenario gives the same ``memo`` each time: queues that are the same object in two
+    of them are prepared once.
+    """
     scenario = loaded.scenario
     if not scenario.queues and not scenario.dependencies:
         return None
-    builder = _Builder(loaded)
+    builder = _Builder(loaded, {} if memo is None else memo)
     ranges, labels = builder.uncertain()
     outage = scenario.incident.outage_min
     longest = ranges.get(Input("outage", 0, "outage_min"), Range(outage, outage, outage)).high

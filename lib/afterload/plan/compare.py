@@ -155,7 +155,7 @@ _FORMATS = {
 def _results(estimates: Estimates) -> Iterator[tuple[str, str]]:
     appraiser = Appraiser.of(estimates.loaded)
     for case in CASES:
-        measured = None if appraiser is None else appraiser.measured((), case)
+        measured = None if appraiser is None else appraiser.measured(case=case)
         if measured is None:
             break
         for name, words in MEASURES.items():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from afterload.errors import InputError, UnitError
 from afterload.estimates import Estimates
-from afterload.plan.worth import CASES, Appraiser, Measured
+from afterload.plan.worth import Appraiser, Measured
 from afterload.scenario.problems import nearest
 from afterload.units import (
     format_count,
@@ -94,7 +94,7 @@ def verdicts(estimates: Estimates, objectives: Mapping[str, float] | None = None
 
 def _verdicts(estimates: Estimates, objectives: Mapping[str, float]) -> Iterator[Verdict]:
     appraiser = Appraiser.of(estimates.loaded)
-    measured = None if appraiser is None else appraiser.measured((), CASES[0])
+    measured = None if appraiser is None else appraiser.measured()
     for name, limit in objectives.items():
         if name in _MEASURES:
             if measured is not None:

@@ -6,6 +6,7 @@ uncertain inputs are the same in every case, so differences are those of the cha
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +18,8 @@ from afterload.errors import AfterloadError, ModelError
 from afterload.model.coupled import CoupledResult, CoupledSystem, Input, simulate
 from afterload.model.curves import FloatArray
 from afterload.model.uncertainty import Range, draw
-from afterload.scenario import LoadedScenario, Scenario
+from afterload.scenario import CallStack, Client, Dependency, Fleet, LoadedScenario, Queue, Scenario
+from afterload.scenario.fields import Section
 from afterload.scenario.overrides import apply_edits
 from afterload.yamltree import YamlTree
 
@@ -35,6 +37,9 @@ __all__ = [
 ]
 
 Edit = Mapping[str, Any]
+PARTS: Mapping[str, type[Section]] = {
+    "queues": Queue, "fleets": Fleet, "clients": Client, "dependencies": Dependency, "call_stacks": CallStack,
+}  # fmt: skip
 # Draws for P10 to P90 of a worth: each line of a plan takes three simulations of all of them.
 DRAWS = 100
 CASES = ("as the scenario starts", "collapsed at the restore")
@@ -140,14 +145,30 @@ class Appraisal:
     draws: int
 
 
-def edited(loaded: LoadedScenario, edits: Sequence[Edit]) -> LoadedScenario:
+def edited(loaded: LoadedScenario, edits: Sequence[Edit], memo: dict[Any, Any] | None = None) -> LoadedScenario:
     """The scenario with the values of several edits set, one after the other.
 
-    Raises :class:`ScenarioError` or :class:`OverrideError` where the result would be wrong.
+    Only the parts that an edit touches are read again; the others are the same objects as before. With a ``memo``, so are
+    parts that read the same as in an earlier call.
+    Raises :class:`ModelError` or :class:`OverrideError` where the result would be wrong.
     """
-    data = apply_edits(loaded.tree.data, edits, Scenario)
+    data, paths = apply_edits(loaded.tree.data, edits, Scenario)
+    context = {"zone": loaded.scenario.time_zone}
+    changed: dict[str, Any] = {}
     try:
-        scenario = Scenario.model_validate(data, context={"zone": loaded.scenario.time_zone})
+        for part, name in sorted({(str(path[0]), str(path[1]) if len(path) > 2 else "") for path in paths}):
+            if part not in PARTS or not name:
+                scenario = Scenario.model_validate(data, context=context)
+                break
+            key = (part, name, repr(data[part][name]))
+            section = None if memo is None else memo.get(key)
+            if section is None:
+                section = PARTS[part].model_validate(data[part][name], context=context)
+                if memo is not None:
+                    memo[key] = section
+            changed[part] = {**changed.get(part, getattr(loaded.scenario, part)), name: section}
+        else:
+            scenario = loaded.scenario.model_copy(update=changed)
     except ValueError as problem:
         raise ModelError(f"a change of the plan does not fit the scenario: {problem}") from None
     touched = {path for edit in edits for path in edit}
@@ -164,11 +185,8 @@ def appraise(loaded: LoadedScenario, edits: Sequence[Edit], draws: int = DRAWS, 
     return None if appraiser is None else appraiser.appraise(edits)
 
 
-Key = tuple[tuple[tuple[str, Any], ...], ...]
-
-
-def _key(edits: Sequence[Edit]) -> Key:
-    return tuple(tuple(sorted(edit.items(), key=lambda item: item[0])) for edit in edits if edit)
+Key = tuple[int, ...]
+"""Edits by number, in the order in which they are made."""
 
 
 class Appraiser:
@@ -177,10 +195,13 @@ class Appraiser:
     @classmethod
     def of(cls, loaded: LoadedScenario, draws: int = DRAWS, seed: int = SEED) -> Appraiser | None:
         """The appraiser of a scenario; None where it has nothing to couple."""
-        base = couple(loaded)
-        return None if base is None else cls(loaded, base, draws, seed)
+        memo: dict[Any, Any] = {}
+        base = couple(loaded, memo)
+        return None if base is None else cls(loaded, base, draws, seed, memo)
 
-    def __init__(self, loaded: LoadedScenario, base: Coupling, draws: int, seed: int) -> None:
+    def __init__(
+        self, loaded: LoadedScenario, base: Coupling, draws: int, seed: int, memo: dict[Any, Any] | None = None
+    ) -> None:
         self.loaded = loaded
         self.base = base
         self.draws = draws if base.ranges else 0
@@ -189,62 +210,77 @@ class Appraiser:
         for path, item in sorted((base.labels[key], item) for key, item in base.ranges.items()):
             generator = np.random.default_rng([seed, *path.encode()])
             self.drawn[path] = draw({path: item}, self.draws, generator)[path]
-        self._couplings: dict[str, Coupling] = {}
-        self._measured: dict[tuple[str, str], Measured] = {}
+        self._memo: dict[Any, Any] = {} if memo is None else memo
+        self._edits: list[Edit] = []
+        self._numbers: dict[str, int] = {}
+        self._couplings: dict[Key, Coupling] = {(): base}
+        self._measured: dict[tuple[Key, str], Measured] = {}
 
     def refusal(self, edit: Edit) -> str:
         """Why the scenario refuses an edit; empty text if it does not."""
         try:
-            self.coupling(_key([edit]))
+            self._coupling(self._key([edit]))
         except AfterloadError as problem:
             return str(problem)
         return ""
 
+    def measured(self, edits: Sequence[Edit] = (), case: str = CASES[0]) -> Measured:
+        """Every measure of the scenario with some edits, in one starting state; computed once."""
+        return self._measure(self._key(edits), case)
+
     def alone(self, edit: Edit, case: str = CASES[0]) -> Mapping[str, Difference]:
         """Every measure without and with one edit."""
-        return _differences(self.measured((), case), self.measured(_key([edit]), case))
+        return _differences(self._measure((), case), self._measure(self._key([edit]), case))
 
     def appraise(self, edits: Sequence[Edit]) -> Appraisal:
         """Every edit alone, in this order, and left out of the whole."""
         failed = {place: words for place, edit in enumerate(edits) if (words := self.refusal(edit))}
-        kept = [{} if place in failed else edit for place, edit in enumerate(edits)]
-        whole = _key(kept)
+        kept: list[Edit] = [{} if place in failed else edit for place, edit in enumerate(edits)]
+        whole = self._key(kept)
+        heads = [self._key(kept[:place]) for place in range(len(kept) + 1)]
         worths = []
         for place, edit in enumerate(kept):
-            before, after = _key(kept[:place]), _key(kept[: place + 1])
-            without = _key([*kept[:place], *kept[place + 1 :]])
+            without = self._key([*kept[:place], *kept[place + 1 :]])
             worths.append(
                 {
                     case: Worth(
                         self.alone(edit, case),
-                        _differences(self.measured(before, case), self.measured(after, case)),
-                        _differences(self.measured(without, case), self.measured(whole, case)),
+                        _differences(self._measure(heads[place], case), self._measure(heads[place + 1], case)),
+                        _differences(self._measure(without, case), self._measure(whole, case)),
                     )
                     for case in CASES
                 }
             )
-        today = {case: self.measured((), case) for case in CASES}
-        planned = {case: self.measured(whole, case) for case in CASES}
+        today = {case: self._measure((), case) for case in CASES}
+        planned = {case: self._measure(whole, case) for case in CASES}
         return Appraisal(today, planned, tuple(worths), failed, self.draws)
 
-    def coupling(self, key: Key) -> Coupling:
-        """The scenario with some edits, as one coupled system; computed once."""
-        name = repr(key)
-        if name not in self._couplings:
-            found = couple(edited(self.loaded, [dict(part) for part in key])) if key else self.base
+    def _key(self, edits: Sequence[Edit]) -> Key:
+        numbers = []
+        for edit in edits:
+            if not edit:
+                continue
+            name = json.dumps(edit, sort_keys=True, default=str)
+            if name not in self._numbers:
+                self._numbers[name] = len(self._edits)
+                self._edits.append(edit)
+            numbers.append(self._numbers[name])
+        return tuple(numbers)
+
+    def _coupling(self, key: Key) -> Coupling:
+        if key not in self._couplings:
+            found = couple(edited(self.loaded, [self._edits[number] for number in key], self._memo), self._memo)
             if found is None:
                 raise ModelError("a change of the plan leaves nothing to couple")
-            self._couplings[name] = found
-        return self._couplings[name]
+            self._couplings[key] = found
+        return self._couplings[key]
 
-    def measured(self, key: Key, case: str) -> Measured:
-        """Every measure of the scenario with some edits, in one starting state; computed once."""
-        name = (repr(key), case)
-        if name not in self._measured:
-            coupling = self.coupling(key)
+    def _measure(self, key: Key, case: str) -> Measured:
+        if (key, case) not in self._measured:
+            coupling = self._coupling(key)
             system = _started(coupling.system, case)
-            self._measured[name] = _measure(simulate(system, self._inputs(coupling)), system)
-        return self._measured[name]
+            self._measured[key, case] = _measure(simulate(system, self._inputs(coupling)), system)
+        return self._measured[key, case]
 
     def _inputs(self, coupling: Coupling) -> dict[Input, FloatArray]:
         found = {}

@@ -84,14 +84,19 @@ def apply_overrides(data: Any, overrides: Mapping[str, Any], root: type[Section]
     return data, given
 
 
-def apply_edits(data: Any, edits: Iterable[Mapping[str, Any]], root: type[Section]) -> Any:
-    """Set the values of several changes in a copy of the data, one change after the other; a later one may replace an
-    earlier one's value. Raises :class:`OverrideError` like :func:`apply_overrides`."""
-    data = copy.deepcopy(data)
+def apply_edits(data: Any, edits: Iterable[Mapping[str, Any]], root: type[Section]) -> tuple[Any, set[DataPath]]:
+    """Set the values of several changes, one change after the other; a later one may replace an earlier one's value.
+
+    What is not changed is shared with ``data``, which itself stays as it is. Gives the path of every value set too.
+    Raises :class:`OverrideError` like :func:`apply_overrides`.
+    """
+    data = copy.copy(data)
+    paths: set[DataPath] = set()
     for edit in edits:
         for path, value in edit.items():
-            _set(data, path, copy.deepcopy(value), root, path)
-    return data
+            where, _ = _set(data, path, value, root, path)
+            paths.add(where)
+    return data, paths
 
 
 def locate(data: Any, path: str, root: type[Section]) -> DataPath:
@@ -153,8 +158,9 @@ def _set(data: Any, path: str, value: Any, root: type[Section], origin: str) -> 
                 raise OverrideError(f"{origin}: {dotted(where)} holds a single value, so nothing stands below it")
             short = isinstance(below, str) and isinstance(kind, type) and issubclass(kind, Section)
             below = (_written_out(kind, below) if short else None) or {}
-            here[key] = below
-        here = below
+        # A copy of each level on the way: whoever shares the rest sees no change.
+        here[key] = copy.copy(below)
+        here = here[key]
 
 
 def _written_out(section: type[Section], text: str) -> dict[str, Any] | None:
