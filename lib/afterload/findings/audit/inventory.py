@@ -1,0 +1,46 @@
+"""The cloud settings that a scenario's exports hold, as one inventory."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from afterload.errors import AfterloadError
+from afterload.readers.reading import Inventory, Observation, Remark
+from afterload.scenario import LoadedScenario
+from afterload.scenario.evidence_schema import Export
+
+__all__ = ["inventory_of"]
+
+Reader = Callable[..., Inventory]
+
+
+def inventory_of(loaded: LoadedScenario) -> Inventory:
+    """Read every file under ``exports`` of a scenario.
+
+    Files are named as the scenario names them, and have the date that it gives. One that cannot be read leaves a remark and
+    the others are read all the same.
+    """
+    if not loaded.scenario.exports:
+        return Inventory()
+    # Readers of many formats: only a scenario with exports needs them.
+    read: Reader = importlib.import_module("afterload.readers.cloud").read_cloud_file
+    return Inventory.joined(_read(loaded.file(export.file), export, read) for export in loaded.scenario.exports)
+
+
+def _read(path: Path, export: Export, read: Reader) -> Inventory:
+    try:
+        found = read(path, subject=export.subject)
+    except AfterloadError as problem:
+        words = str(problem).removeprefix(f"{path}: ").replace(str(path), export.file)
+        return Inventory((), (Remark("refused", words, export.file),))
+    remarks = (replace(remark, file=export.file) for remark in found.remarks)
+    return Inventory(tuple(_named(found, export)), tuple(remarks))
+
+
+def _named(found: Inventory, export: Export) -> Iterator[Observation]:
+    for item in found.observations:
+        at = export.exported_at or item.origin.exported_at
+        yield replace(item, origin=replace(item.origin, file=export.file, exported_at=at))

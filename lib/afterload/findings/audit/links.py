@@ -1,0 +1,102 @@
+"""Which exported resources belong to which queue and fleet of a scenario: by the names under ``resources``, never by guess."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from afterload.readers.reading import Inventory, Resource
+from afterload.scenario import Queue
+
+__all__ = [
+    "SOURCES",
+    "Ambiguous",
+    "function_of",
+    "group_of",
+    "invoke_of",
+    "mapping_of",
+    "queue_of",
+    "source_of",
+    "tail",
+]
+
+# Source kinds of a mapping that each service of a scenario's queue can have.
+SOURCES = {"sqs-lambda": ("sqs",), "stream-lambda": ("kinesis", "dynamodb", "kafka", "mq", "documentdb")}
+
+
+@dataclass(frozen=True)
+class Ambiguous:
+    """Several mappings fit one queue, so that none is taken; ``names`` are their UUIDs."""
+
+    names: tuple[str, ...]
+
+
+def tail(name: str | None) -> str:
+    """The name of a queue or function in its ARN or URL, or as it is; without a qualifier."""
+    text = (name or "").rstrip("/")
+    if ":function:" in text:
+        return text.rpartition(":function:")[2].partition(":")[0]
+    return text.rpartition("/")[2].rpartition(":")[2]
+
+
+def source_of(mapping: Resource) -> str:
+    """Name of the queue that a mapping reads; empty if no export shows it."""
+    queue = mapping.get("queue")
+    return tail(str(queue or mapping.get("event_source") or ""))
+
+
+def function_of(inventory: Inventory, name: str) -> Resource | None:
+    """An exported function, or the one version of it that was exported."""
+    functions = inventory.of("lambda.function")
+    exact = [item for item in functions if tail(item.name) == name]
+    qualified = [item for item in functions if item.name.partition(":")[0] == name]
+    found = exact or qualified
+    return found[0] if len(found) == 1 else None
+
+
+def invoke_of(inventory: Inventory, name: str) -> Resource | None:
+    """The asynchronous configuration of a function.
+
+    None where no export shows one. Readers give the service's defaults for a function that has none, so only a measured
+    value shows that somebody configured it, which nobody does for a function that is never invoked so.
+    """
+    for item in inventory.of("lambda.async"):
+        if tail(item.name) == name or item.name.partition(":")[0] == name:
+            return item
+    return None
+
+
+def queue_of(inventory: Inventory, *names: str | None) -> Resource | None:
+    """An exported queue by its URL, ARN or name."""
+    wanted = {tail(name) for name in names if name}
+    found = [item for item in inventory.of("sqs.queue") if tail(item.name) in wanted]
+    return found[0] if len(found) == 1 else None
+
+
+def mapping_of(inventory: Inventory, queue: Queue) -> Resource | Ambiguous | None:
+    """The event source mapping of a scenario's queue: by its UUID, else by function and queue, if only one fits."""
+    kinds = SOURCES.get(queue.service)
+    names = queue.resources
+    if kinds is None:
+        return None
+    mappings = inventory.of("lambda.mapping")
+    if names.event_source_mapping:
+        return next((item for item in mappings if item.name == names.event_source_mapping), None)
+    function, source = tail(names.function), tail(names.queue_url)
+    if not function and not source:
+        return None
+    found = [
+        item
+        for item in mappings
+        if item.get("source_kind") in kinds
+        and (not function or tail(str(item.get("function") or "")) == function)
+        and (not source or source_of(item) == source)
+    ]
+    if len(found) > 1:
+        return Ambiguous(tuple(item.name for item in found))
+    return found[0] if found else None
+
+
+def group_of(inventory: Inventory, name: str | None) -> Resource | None:
+    """An exported Auto Scaling group by its name or ARN."""
+    wanted = (name or "").rpartition("autoScalingGroupName/")[2]
+    return next((item for item in inventory.of("autoscaling.group") if wanted and item.name == wanted), None)

@@ -1,0 +1,67 @@
+"""A fleet of clients that restarts with full retry quotas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterload import limits
+from afterload.findings.audit.facts import Facts
+from afterload.findings.audit.finding import Cost, Finding, Rule
+from afterload.findings.audit.steps import Steps, comments
+from afterload.findings.phrases import counted, where
+from afterload.units import format_count, format_minutes, format_rate
+
+__all__ = ["RULE"]
+
+ID = "full-buckets"
+# Tokens of a retry in the standard mode of botocore since 1.44 (botocore, retries/standard.py).
+COSTS = {"transient": 14, "throttling": 5}
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    for name, client in facts.estimates.loaded.scenario.clients.items():
+        preset = limits.client_preset(client.sdk, client.version, client.mode, client.service)
+        dependency = facts.estimates.loaded.scenario.dependencies.get(client.dependency or "")
+        if preset.quota is None or (client.max_attempts or preset.attempts) == 1 or dependency is None:
+            continue
+        costs = {**COSTS, **getattr(preset, "costs", {})}
+        transient, throttling = (preset.quota // costs[kind] for kind in ("transient", "throttling"))
+        burst = client.number * transient
+        capacity = dependency.capacity_per_min or dependency.tested_rate_per_min
+        room = max(0.0, capacity - dependency.direct_rate_per_min)
+        # What fits into one minute beside new traffic is no burst for it.
+        if burst <= room:
+            continue
+        lasts = (
+            "more than it ever has to spare"
+            if room == 0
+            else f"{format_minutes(burst / room)} of all that it has to spare"
+        )
+        yield Finding(
+            ID, f"clients.{name}", "medium",
+            f"{counted(client.number, 'client')} of {client.sdk} with a quota of {preset.quota} tokens each",
+            f"{where(facts.estimates.loaded, 'clients', name, 'number')}; not exported",
+            Cost(
+                f"{client.number:,} x {transient} = {format_count(burst)} retries of transient errors when all start with full "
+                f"quotas ({client.number:,} x {throttling} = {format_count(client.number * throttling)} of throttling). "
+                f"{client.dependency} has {format_rate(room)} beside direct traffic: {lasts}.",
+                float(burst), "attempts",
+            ),
+            Steps(
+                comments(
+                    "restart clients in parts, not all at once, and not while the dependency is failing",
+                    "or hold new processes to one attempt until the dependency answers: AWS_MAX_ATTEMPTS=1",
+                ),
+                comments("nothing was changed"),
+            ),
+            note="A quota is kept by each client object in each process: it is full again after every restart.",
+        )  # fmt: skip
+
+
+RULE = Rule(
+    ID,
+    "A restart that fills all retry quotas",
+    "Restarting the fleet is a usual reflex in an incident, and gives every client a full bucket of retries to spend at once.",
+    "botocore, retries/standard.py and retries/quota.py",
+    _find,
+)
