@@ -23,6 +23,7 @@ from afterload.figures import (
     Table,
     account,
     answer,
+    audit,
     backlog,
     compare,
     dependency,
@@ -36,6 +37,7 @@ from afterload.figures import (
     timeline,
 )
 from afterload.findings import SplitWindow, split_windows
+from afterload.findings.audit import Audit, build_audit, inventory_of
 from afterload.findings.telemetry import Measured, measure
 from afterload.intake.importing import Imported, import_again
 from afterload.plan import Plan, build_plan
@@ -72,6 +74,11 @@ class Workbook:
     def plan(self) -> Plan:
         """The change plan."""
         return build_plan(self.estimates)
+
+    @cached_property
+    def findings(self) -> Audit:
+        """The audit of the scenario and its exports."""
+        return build_audit(self.estimates, inventory_of(self.loaded))
 
     @cached_property
     def coupling(self) -> Coupling | None:
@@ -290,6 +297,22 @@ class Workbook:
     def comparison_plan(self) -> Prose | Table:
         """Lines of the plan that differ."""
         return compare.compare_table(self.comparison, "lines")
+
+    def audit_answer(self) -> Prose:
+        """The audit in words."""
+        return audit.audit_answer(self.loaded, self.findings)
+
+    def audit(self) -> Shown:
+        """Every finding with what it costs here."""
+        return audit.audit_figure(self.loaded, self.findings)
+
+    def audit_details(self) -> Prose:
+        """Every finding, whole."""
+        return audit.audit_details(self.findings)
+
+    def audit_gaps(self) -> Shown:
+        """Checks that could not be made."""
+        return audit.audit_gaps(self.findings)
 
     def provenance(self) -> Table:
         """Inputs and versions."""

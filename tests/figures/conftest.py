@@ -112,7 +112,7 @@ SECTIONS = (
     "recovery_course", "recovery_cases", "recovery_steps", "recovery_movers", "race_answer", "race", "plan_answer",
     "plan_table", "worth", "plan_details", "measured_answer", "measured_signals", "throughput",
     "measured_attempts", "back_test", "comparison_answer", "comparison_inputs", "comparison_results",
-    "comparison_plan", "provenance",
+    "comparison_plan", "audit_answer", "audit", "audit_details", "audit_gaps", "provenance",
 )  # fmt: skip
 
 

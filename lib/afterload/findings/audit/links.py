@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from afterload.readers.reading import Inventory, Resource
 from afterload.scenario import Queue
 
 __all__ = [
+    "ADDRESS",
     "SOURCES",
     "Ambiguous",
     "function_of",
     "group_of",
     "invoke_of",
+    "is_address",
     "mapping_of",
     "queue_of",
     "source_of",
@@ -21,6 +24,14 @@ __all__ = [
 
 # Source kinds of a mapping that each service of a scenario's queue can have.
 SOURCES = {"sqs-lambda": ("sqs",), "stream-lambda": ("kinesis", "dynamodb", "kafka", "mq", "documentdb")}
+
+# Address of a Terraform resource of the AWS provider.
+ADDRESS = r"(?:module\.[\w-]+(?:\[[^\]]*\])?\.)*aws_[a-z0-9_]+\.[\w-]+(?:\[(?:\d+|\"[^\"]*\")\])?"
+
+
+def is_address(text: str) -> bool:
+    """True for the address of a Terraform resource, such as ``module.a.aws_sqs_queue.orders[0]``."""
+    return re.fullmatch(ADDRESS, text) is not None
 
 
 @dataclass(frozen=True)
@@ -31,8 +42,13 @@ class Ambiguous:
 
 
 def tail(name: str | None) -> str:
-    """The name of a queue or function in its ARN or URL, or as it is; without a qualifier."""
+    """The name of a queue or function in its ARN or URL, or as it is; without a qualifier.
+
+    A plan of Terraform knows some resources by their address only, which stays whole.
+    """
     text = (name or "").rstrip("/")
+    if is_address(text):
+        return text
     if ":function:" in text:
         return text.rpartition(":function:")[2].partition(":")[0]
     return text.rpartition("/")[2].rpartition(":")[2]

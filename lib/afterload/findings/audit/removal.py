@@ -11,7 +11,7 @@ from afterload.findings.phrases import counted, quoted
 from afterload.scenario import REMOVAL_PROCESSES
 from afterload.units import format_duration, format_minutes
 
-__all__ = ["active", "group_name", "relaunch_cost", "suspend"]
+__all__ = ["active", "group_name", "is_empty", "relaunch_cost", "suspend"]
 
 
 def group_name(group: Group) -> str:
@@ -35,6 +35,14 @@ def active(group: Group) -> tuple[str, ...]:
     return tuple(name for name in running if name not in group.paused_in_plan)
 
 
+def is_empty(group: Group) -> bool:
+    """True if nothing runs in a group, so that nothing can be removed: as exported, else as the scenario says."""
+    exported = group.group.get("in_service") if group.group else None
+    if isinstance(exported, int):
+        return exported == 0
+    return group.fleet is not None and group.fleet.fleet.running == 0
+
+
 def relaunch_cost(group: Group) -> Cost:
     """Minutes that it takes to launch again what a fleet needs, after automation has removed what runs."""
     if group.fleet is None:
@@ -43,10 +51,11 @@ def relaunch_cost(group: Group) -> Cost:
         return Cost(words, missing=group.ask_for_fleet)
     item = group.fleet
     minutes = item.relaunch.in_service_s / 60
+    takes = f"takes {format_minutes(minutes)} by the limits of launches" if minutes else "does not wait for them"
     removed = f"within {format_duration(item.removal_s / 60)}" if item.removal_s > 0 else "at once, within the burst"
     return Cost(
         f"{counted(item.fleet.running, 'running instance')} can be terminated {removed}; launching the {item.fleet.needed:,} "
-        f"that are needed takes {format_minutes(minutes)} by the limits of launches.",
+        f"that {'is' if item.fleet.needed == 1 else 'are'} needed {takes}.",
         minutes,
         "min",
     )

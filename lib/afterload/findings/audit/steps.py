@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from afterload.findings.audit.links import ADDRESS
 from afterload.findings.phrases import quoted
 from afterload.readers.reading import Origin
 
 __all__ = ["Steps", "choose", "comments", "compact", "hcl", "queue_attributes", "terraform_address", "update_mapping"]
 
-_ADDRESS = re.compile(
-    r"(?:^|\s)((?:module\.[\w-]+(?:\[[^\]]*\])?\.)*aws_[a-z0-9_]+\.[\w-]+(?:\[(?:\d+|\"[^\"]*\")\])?)(?=$|[\s.])"
-)
+_ADDRESS = re.compile(rf"(?:^|\s)({ADDRESS})(?=$|[\s.])")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from afterload.findings.audit.facts import Facts, Group, number
 from afterload.findings.audit.finding import Cost, Finding, Rule
-from afterload.findings.audit.removal import active, group_name, relaunch_cost
+from afterload.findings.audit.removal import active, group_name, is_empty, relaunch_cost
 from afterload.findings.audit.steps import choose, hcl
 from afterload.findings.phrases import counted
 
@@ -17,6 +17,8 @@ ID = "elb-health-check"
 
 def _find(facts: Facts) -> Iterator[Finding]:
     for group in facts.groups:
+        if is_empty(group):
+            continue
         seen = facts.setting(group.group, "health_check_types")
         types = group.names("health_check_types")
         if seen is None or not types & {"ELB", "VPC_LATTICE"} or "ReplaceUnhealthy" not in active(group):

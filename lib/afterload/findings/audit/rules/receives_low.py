@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from afterload import limits
 from afterload.findings.audit.facts import Backlog, Facts
 from afterload.findings.audit.finding import Cost, Finding, Gap, Rule
+from afterload.findings.audit.links import is_address
 from afterload.findings.audit.receives import Receives, receives_of
 from afterload.findings.audit.steps import Steps, choose, hcl, queue_attributes
 from afterload.findings.phrases import counted, quoted
@@ -76,8 +77,11 @@ def _steps(facts: Facts, backlog: Backlog, found: Receives) -> Steps:
 
     def block(receives: int, seconds: float) -> tuple[str, ...]:
         policy = (
-            "redrive_policy = jsonencode({", f"  deadLetterTargetArn = {hcl(arn)}", f"  maxReceiveCount = {receives}", "})",
-        )  # fmt: skip
+            "redrive_policy = jsonencode({",
+            f"  deadLetterTargetArn = {arn}.arn" if is_address(arn) else f"  deadLetterTargetArn = {hcl(arn)}",
+            f"  maxReceiveCount = {receives}",
+            "})",
+        )
         longer = (f"visibility_timeout_seconds = {seconds:.0f}",)
         return policy if visibility == math.ceil(found.visibility_s) else (*policy, *longer)
 

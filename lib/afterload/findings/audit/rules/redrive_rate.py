@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from afterload import limits
 from afterload.findings.audit.facts import Backlog, Facts
 from afterload.findings.audit.finding import Cost, Finding, Rule
-from afterload.findings.audit.links import queue_of
+from afterload.findings.audit.links import is_address, queue_of
 from afterload.findings.audit.receives import receives_of
 from afterload.findings.audit.steps import Steps
 from afterload.findings.phrases import counted, quoted
@@ -44,6 +44,7 @@ def _finding(facts: Facts, backlog: Backlog, target: str, items: float, how: str
     spare = today.recovery.spare_capacity_per_min if today else None
     objective = facts.estimates.loaded.scenario.recovery_objective_min
     per_s = int(fastest)
+    arn = quoted(None if is_address(target) else target, "DEAD_LETTER_QUEUE_ARN")
     if spare is None:
         cost = Cost(f"{words}.", full_min, "min")
     elif spare <= 0:
@@ -67,11 +68,11 @@ def _finding(facts: Facts, backlog: Backlog, target: str, items: float, how: str
         f"its dead-letter queue holds {how} {counted(items, 'item')}", where, cost,
         Steps(
             (
-                f"aws sqs start-message-move-task --source-arn {quoted(target, 'DEAD_LETTER_QUEUE_ARN')} "
+                f"aws sqs start-message-move-task --source-arn {arn} "
                 f"--max-number-of-messages-per-second {per_s}",
             ),
             (
-                f"# the handle: aws sqs list-message-move-tasks --source-arn {quoted(target, 'DEAD_LETTER_QUEUE_ARN')}",
+                f"# the handle: aws sqs list-message-move-tasks --source-arn {arn}",
                 "aws sqs cancel-message-move-task --task-handle TASK_HANDLE",
             ),
         ),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from afterload.findings.audit.facts import Facts
 from afterload.findings.audit.finding import Finding, Gap, Rule, Severity
-from afterload.findings.audit.removal import active, group_name, relaunch_cost, suspend
+from afterload.findings.audit.removal import active, group_name, is_empty, relaunch_cost, suspend
 from afterload.findings.phrases import where
 from afterload.scenario import REMOVAL_PROCESSES
 
@@ -18,6 +18,8 @@ _REPLACES = frozenset(("ReplaceUnhealthy", "AZRebalance", "Terminate"))
 
 def _find(facts: Facts) -> Iterator[Finding | Gap]:
     for group in facts.groups:
+        if is_empty(group):
+            continue
         automation = group.fleet.fleet.removal_automation if group.fleet else None
         if group.group is None:
             if automation is None:
@@ -40,7 +42,7 @@ def _find(facts: Facts) -> Iterator[Finding | Gap]:
         # With ReplaceUnhealthy alone, resuming replaces at once everything that was marked unhealthy meanwhile.
         wanted = (*running, "HealthCheck") if "ReplaceUnhealthy" in running else running
         yield Finding(
-            ID, group.target, severity if cost.amount is not None else "medium",
+            ID, group.target, severity if cost.amount else "medium" if cost.amount is None else "low",
             f"can run while launches fail: {', '.join(running)}", place, cost,
             suspend(facts, group, wanted),
             note=(
