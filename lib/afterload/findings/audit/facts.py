@@ -12,6 +12,7 @@ from afterload.estimates import Estimates, FleetEstimate, QueueEstimate, estimat
 from afterload.findings.audit.links import (
     Ambiguous,
     function_of,
+    group_key,
     group_of,
     invoke_of,
     mapping_of,
@@ -253,7 +254,7 @@ class Facts:
         named = []
         for name, item in self.estimates.fleets.items():
             given = item.fleet.resources.auto_scaling_group
-            named.append(Group(f"fleets.{name}", item, group_of(self.inventory, given), tail(given)))
+            named.append(Group(f"fleets.{name}", item, group_of(self.inventory, given), group_key(given)))
         taken = {item.group.name for item in named if item.group is not None}
         rest = (
             Group(f"group {group.name}", None, group, group.name)

@@ -13,6 +13,7 @@ __all__ = [
     "SOURCES",
     "Ambiguous",
     "function_of",
+    "group_key",
     "group_of",
     "invoke_of",
     "is_address",
@@ -46,18 +47,20 @@ def tail(name: str | None) -> str:
 
     A plan of Terraform knows some resources by their address only, which stays whole.
     """
-    text = (name or "").rstrip("/")
+    text = name or ""
     if is_address(text):
         return text
     if ":function:" in text:
         return text.rpartition(":function:")[2].partition(":")[0]
-    return text.rpartition("/")[2].rpartition(":")[2]
+    if text.startswith("arn:"):
+        return text.split(":", 5)[-1].rpartition("/")[2]
+    return text.rstrip("/").rpartition("/")[2] if "://" in text else text
 
 
 def source_of(mapping: Resource) -> str:
-    """Name of the queue that a mapping reads; empty if no export shows it."""
-    queue = mapping.get("queue")
-    return tail(str(queue or mapping.get("event_source") or ""))
+    """What a mapping reads: the name of its queue, or the ARN of its stream; empty if no export shows it."""
+    queue, source = mapping.get("queue"), str(mapping.get("event_source") or "")
+    return tail(str(queue or source)) if queue or mapping.get("source_kind") == "sqs" else source
 
 
 def function_of(inventory: Inventory, name: str) -> Resource | None:
@@ -112,7 +115,12 @@ def mapping_of(inventory: Inventory, queue: Queue) -> Resource | Ambiguous | Non
     return found[0] if found else None
 
 
+def group_key(name: str | None) -> str:
+    """Name of an Auto Scaling group in its ARN, or as it is."""
+    return (name or "").rpartition("autoScalingGroupName/")[2]
+
+
 def group_of(inventory: Inventory, name: str | None) -> Resource | None:
     """An exported Auto Scaling group by its name or ARN."""
-    wanted = (name or "").rpartition("autoScalingGroupName/")[2]
+    wanted = group_key(name)
     return next((item for item in inventory.of("autoscaling.group") if wanted and item.name == wanted), None)

@@ -47,8 +47,12 @@ def _finding(facts: Facts, backlog: Backlog, seen: Setting | None, cost: Cost, s
         ID, backlog.target, "low" if not cost.amount else "high", "no on-failure destination",
         seen.where if seen else facts.stated("queues", backlog.name, "on_failure_destination"),
         cost, steps,
-        note="A destination of a stream gets the place of the records, not the records." if backlog.kind == "stream" else
-        "A dead-letter queue of a function cannot be redriven by SQS: its events have to be sent again by hand.",
+        note=(
+            "A destination of a stream gets the place of the records, not the records."
+            if backlog.kind == "stream"
+            else "What a function gives up cannot be redriven by SQS: its events have to be sent again by hand."
+        )
+        + " The role of the function must be allowed to write to the destination.",
     )  # fmt: skip
 
 
@@ -105,13 +109,15 @@ def _async_steps(facts: Facts, backlog: Backlog) -> Steps:
     function = quoted(backlog.function_name or None, "FUNCTION_NAME")
     configured = backlog.invoke is not None and is_configured(backlog.invoke)
     command = f"aws lambda {'update' if configured else 'put'}-function-event-invoke-config --function-name {function}"
-    undo = f"{command} --destination-config {_sink('')}"
+    # The configuration of destinations is replaced whole: one for successes stays.
+    success = str((backlog.invoke.get("on_success") if backlog.invoke else None) or "")
+    undo = f"{command} --destination-config {_sink('', success)}"
     if not configured:
         undo = f"aws lambda delete-function-event-invoke-config --function-name {function}"
     block = ("destination_config {", "  on_failure {", "    destination = var.destination_arn", "  }", "}")
     return choose(
         facts.origin(backlog.invoke),
-        (f"{command} --destination-config {_sink('DESTINATION_ARN')}",),
+        (f"{command} --destination-config {_sink('DESTINATION_ARN', success)}",),
         (undo,),
         block,
         ("# take the block destination_config out again",),
@@ -129,8 +135,9 @@ def _stream_steps(facts: Facts, backlog: Backlog) -> Steps:
     )
 
 
-def _sink(arn: str) -> str:
-    return compact({"OnFailure": {"Destination": arn}})
+def _sink(arn: str, success: str = "") -> str:
+    sinks = {"OnFailure": {"Destination": arn}}
+    return compact({**sinks, "OnSuccess": {"Destination": success}} if success else sinks)
 
 
 RULE = Rule(
