@@ -86,15 +86,19 @@ def _table(audit: Audit) -> Table:
             "severity": item.severity,
             "finding": audit.rule(item).title,
             "where": item.target,
-            "setting seen": item.seen,
-            "seen in": item.where,
-            "why it matters": audit.rule(item).why,
             "costs here": item.cost.short,
+            "setting seen": _setting(item),
+            "why it matters": audit.rule(item).why,
         }
         for item in audit.findings
     ]
-    formats: dict[str, Any] = dict.fromkeys(records[0], str) | {"costs here": lambda text: text}
+    formats: dict[str, Any] = dict.fromkeys(records[0], str)
     return Table.of(records, formats, caption="Findings, severity first", status="severity")
+
+
+def _setting(item: Finding) -> str:
+    """A setting with the place where it was seen."""
+    return f"{item.seen} ({item.where})" if item.where else item.seen
 
 
 def _source(loaded: LoadedScenario, audit: Audit) -> str:
@@ -142,8 +146,11 @@ def audit_details(audit: Audit) -> Prose:
         rule = audit.rule(item)
         title = f"{place}. {rule.title}: {item.target}"
         facts = [
-            ("Setting", f"{item.seen} ({item.where})" if item.where else item.seen),
-            ("Costs here", f"{item.cost.short}. {item.cost.sentence}"),
+            ("Setting", _setting(item)),
+            (
+                "Costs here",
+                item.cost.sentence if item.cost.amount is None else f"{item.cost.short}. {item.cost.sentence}",
+            ),
             ("Why", rule.why),
             ("Quota", item.quota.removeprefix("Quota: ")),
             ("Note", item.note),
@@ -170,7 +177,7 @@ def _block(word: str, commands: tuple[str, ...]) -> str:
 def audit_gaps(audit: Audit) -> Table | Prose:
     """Checks that could not be made and what readers remarked, each with what would settle it."""
     records = [
-        {"check": audit.rule(gap).title, "where": gap.target, "needs": gap.missing, "command": gap.command}
+        {"check": audit.check(gap), "where": gap.target, "needs": gap.missing, "command": gap.command}
         for gap in audit.gaps
     ]
     records += [

@@ -478,6 +478,23 @@ class TestScenarioAlone:
         assert made.one("removal-active").where == "t.yaml line 1; not exported"
         assert {item.rule for item in made.audit.findings} == {"no-drain-cap", "removal-active"}
 
+    def test_what_is_not_exported_is_listed_once_with_its_command(self, make: Make, rows: Any) -> None:
+        gaps = make({**rows.queue(), **rows.fleet(removal_automation=[])}).audit.gaps
+        assert {(gap.rule, gap.missing.partition(",")[0]) for gap in gaps} == {
+            ("exports", "event source mappings"), ("exports", "functions"), ("exports", "concurrency of the account"),
+            ("exports", "queue"), ("exports", "Auto Scaling groups"), ("exports", "target groups"),
+        }  # fmt: skip
+        queue = next(gap for gap in gaps if gap.missing.startswith("queue,"))
+        assert queue.command == f"aws sqs get-queue-attributes --queue-url {rows.URL} --attribute-names All"
+        asynchronous = {gap.missing for gap in make(rows.ASYNC).audit.gaps}
+        assert "asynchronous configuration" in asynchronous
+        assert "event source mappings" not in asynchronous
+        assert make(rows.client()).audit.gaps == ()
+
+    def test_a_queue_that_is_left_out_of_the_exports(self, make: Make, rows: Any) -> None:
+        made = make(rows.queue(), (rows.mapping(), rows.sqs("another")))
+        assert [gap.target for gap in made.audit.gaps if gap.rule == "receives-low"] == ["queues.orders"]
+
     def test_a_cap_in_the_scenario_counts(self, make: Make, rows: Any) -> None:
         assert make(rows.queue(drain_cap={"concurrency": 80})).found("no-drain-cap") == []
         item = make(rows.queue(drain_cap={"concurrency": 100})).one("cap-over-tested-rate")

@@ -33,10 +33,10 @@ def test_the_table_has_every_finding_with_its_number(made: Any) -> None:
     figure = audit_figure(made.estimates.loaded, made.audit)
     assert isinstance(figure, Figure)
     assert figure.table.columns == (
-        "severity", "finding", "where", "setting seen", "seen in", "why it matters", "costs here",
+        "severity", "finding", "where", "costs here", "setting seen", "why it matters",
     )  # fmt: skip
     assert [row[2] for row in figure.table.rows] == [item.target for item in made.audit.findings]
-    by_target = {(row[1], row[2]): row[6] for row in figure.table.rows}
+    by_target = {(row[1], row[2]): row[3] for row in figure.table.rows}
     assert by_target["Receives that do not last through the outage", "queues.orders"] == "203,400 items"
     assert by_target["An SQS mapping without a cap on concurrency", "queues.orders"] == "27,600/min"
     assert by_target["Target group thresholds that protect nobody", "target group web"] == "600 times"
@@ -98,7 +98,7 @@ def test_findings_without_a_number_are_a_table(make: Make, rows: Any) -> None:
     made = make(rows.client(version="1.44.8"), (rows.mapping(maximum_concurrency=None),))
     shown = audit_figure(made.estimates.loaded, made.audit)
     assert isinstance(shown, Table)
-    assert shown.rows[0][6].startswith("needs a queue of the scenario")
+    assert shown.rows[0][3].startswith("needs a queue of the scenario")
 
 
 def test_names_are_escaped_everywhere(make: Make, rows: Any) -> None:

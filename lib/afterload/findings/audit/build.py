@@ -10,6 +10,7 @@ from functools import cache
 from afterload.errors import ModelError
 from afterload.estimates import Estimates
 from afterload.findings.audit import rules
+from afterload.findings.audit.exports import EXPORTS, unexported
 from afterload.findings.audit.facts import Facts
 from afterload.findings.audit.finding import SEVERITIES, Finding, Gap, Rule, Severity
 from afterload.readers.reading import Inventory
@@ -23,7 +24,7 @@ class Audit:
 
     Attributes:
         findings: severity first, then cost, then name.
-        gaps: checks that could not be made, by rule and target.
+        gaps: checks that could not be made: whole kinds of settings first, then by rule and target.
         rules: the whole catalogue, by id.
         inventory: what was exported, with what its readers remarked.
     """
@@ -33,9 +34,13 @@ class Audit:
     rules: tuple[Rule, ...]
     inventory: Inventory
 
-    def rule(self, item: Finding | Gap) -> Rule:
+    def rule(self, item: Finding) -> Rule:
         """The catalogue entry of a finding."""
         return next(rule for rule in self.rules if rule.id == item.rule)
+
+    def check(self, gap: Gap) -> str:
+        """What a gap is about: the title of its rule, or that a whole kind of settings is not exported."""
+        return next((rule.title for rule in self.rules if rule.id == gap.rule), "Settings that no export shows")
 
     @property
     def counts(self) -> dict[Severity, int]:
@@ -59,7 +64,6 @@ def build_audit(estimates: Estimates, inventory: Inventory) -> Audit:
     facts = Facts(estimates, inventory)
     found = [item for rule in catalogue() for item in rule.find(facts)]
     findings = sorted((item for item in found if isinstance(item, Finding)), key=lambda item: item.place)
-    gaps = sorted(
-        dict.fromkeys(item for item in found if isinstance(item, Gap)), key=lambda item: (item.rule, item.target)
-    )
+    missing = dict.fromkeys((*unexported(facts), *(item for item in found if isinstance(item, Gap))))
+    gaps = sorted(missing, key=lambda item: (item.rule != EXPORTS, item.rule, item.target, item.missing))
     return Audit(tuple(findings), tuple(gaps), catalogue(), inventory)

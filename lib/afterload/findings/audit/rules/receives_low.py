@@ -24,6 +24,9 @@ def _find(facts: Facts) -> Iterator[Finding | Gap]:
     for backlog in facts.of_kind("sqs", "other"):
         if backlog.kind == "other" and backlog.queue is None:
             continue
+        if backlog.queue is None and not facts.inventory.of("sqs.queue"):
+            # No queue is exported at all, which is said once.
+            continue
         if backlog.queue is None:
             url = quoted(facts.queue_url(backlog), "QUEUE_URL")
             yield Gap(ID, backlog.target, "visibility timeout and redrive policy of its queue",
