@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from afterload.errors import AfterloadError
+from afterload.readers.cloud import read_cloud_file
 from afterload.readers.reading import Inventory, Observation, Remark
 from afterload.scenario import LoadedScenario
 from afterload.scenario.evidence_schema import Export
 
 __all__ = ["inventory_of"]
-
-Reader = Callable[..., Inventory]
 
 
 def inventory_of(loaded: LoadedScenario) -> Inventory:
@@ -25,14 +23,12 @@ def inventory_of(loaded: LoadedScenario) -> Inventory:
     """
     if not loaded.scenario.exports:
         return Inventory()
-    # Readers of many formats: only a scenario with exports needs them.
-    read: Reader = importlib.import_module("afterload.readers.cloud").read_cloud_file
-    return Inventory.joined(_read(loaded.file(export.file), export, read) for export in loaded.scenario.exports)
+    return Inventory.joined(_read(loaded.file(export.file), export) for export in loaded.scenario.exports)
 
 
-def _read(path: Path, export: Export, read: Reader) -> Inventory:
+def _read(path: Path, export: Export) -> Inventory:
     try:
-        found = read(path, subject=export.subject)
+        found = read_cloud_file(path, subject=export.subject)
     except AfterloadError as problem:
         words = str(problem).removeprefix(f"{path}: ").replace(str(path), export.file)
         return Inventory((), (Remark("refused", words, export.file),))
