@@ -226,7 +226,9 @@ class _Group:
 
     def _runs(self, process: str) -> bool:
         protection = self._protection
-        is_resumed = protection.resume_at_s is not None and self.now_s >= protection.resume_at_s
+        # A step that ends with the resume is still one without the process.
+        began_s = self.now_s - self.step_s + 1e-6
+        is_resumed = protection.resume_at_s is not None and began_s >= protection.resume_at_s
         return process not in protection.suspended or is_resumed
 
     @property
