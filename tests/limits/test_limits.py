@@ -25,6 +25,12 @@ PUBLISHED = {
     "lambda.account_concurrency.default": (1_000, "concurrent", "AWS Lambda developer guide, quotas"),
     "lambda.sqs.max_concurrency.minimum": (2, "concurrent", "AWS service model, lambda: MaximumConcurrency"),
     "lambda.sqs.max_concurrency.maximum": (1_000, "concurrent", "AWS service model, lambda: MaximumConcurrency"),
+    "lambda.sqs.pollers.minimum": (2, "pollers", "AWS service model, lambda: ProvisionedPollerConfig"),
+    "lambda.sqs.pollers.minimum.highest": (200, "pollers", "AWS service model, lambda: MinimumNumberOfPollers"),
+    "lambda.sqs.pollers.maximum": (10_000, "pollers", "AWS service model, lambda: MaximumNumberOfPollers"),
+    "lambda.sqs.pollers.maximum.default": (200, "pollers", "AWS service model, lambda: ProvisionedPollerConfig"),
+    "lambda.sqs.poller.concurrency": (10, "concurrent", "AWS Lambda developer guide, provisioned mode of SQS mappings"),
+    "lambda.sqs.pollers.ramp.per_min": (1_000, "concurrent a minute", "AWS Lambda developer guide, provisioned mode"),
     "sqs.retention_s.default": (345_600, "s", "AWS service model, sqs: MessageRetentionPeriod"),
     "sqs.retention_s.maximum": (1_209_600, "s", "AWS service model, sqs: MessageRetentionPeriod"),
     "sqs.redrive_per_s.maximum": (500, "messages/s", "AWS service model, sqs: MaxNumberOfMessagesPerSecond"),
@@ -36,6 +42,14 @@ PUBLISHED = {
     "ec2.terminate_instances.request_refill_per_s": (5, "requests/s", "Amazon EC2 developer guide, request throttling"),
     "ec2.terminate_instances.instance_burst": (1_000, "instances", "Amazon EC2 developer guide, resource rate limits"),
     "ec2.terminate_instances.instance_refill_per_s": (20, "instances/s", "Amazon EC2 developer guide, resource rates"),
+    "elb.health_check.interval_s.default": (30, "s", "AWS service model, elbv2: HealthCheckIntervalSeconds"),
+    "elb.health_check.interval_s.minimum": (5, "s", "AWS service model, elbv2: HealthCheckIntervalSeconds"),
+    "elb.health_check.interval_s.maximum": (300, "s", "AWS service model, elbv2: HealthCheckIntervalSeconds"),
+    "elb.health_check.unhealthy_count.default": (2, "checks", "AWS service model, elbv2: UnhealthyThresholdCount"),
+    "elb.health_check.healthy_count.default": (5, "checks", "AWS service model, elbv2: HealthyThresholdCount"),
+    "elb.health_check.count.minimum": (2, "checks", "AWS service model, elbv2: HealthCheckThresholdCount"),
+    "elb.health_check.count.maximum": (10, "checks", "AWS service model, elbv2: HealthCheckThresholdCount"),
+    "elb.minimum_healthy_targets.count.default": (1, "targets", "AWS service model, elbv2: TargetGroupAttribute"),
 }
 
 
