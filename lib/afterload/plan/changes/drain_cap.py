@@ -9,6 +9,7 @@ from afterload.estimates import CapEstimate, Estimates, QueueEstimate, estimate_
 from afterload.model.backlog import cap_rate_per_min
 from afterload.plan.change import COUPLED, DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, quoted, where
 from afterload.scenario import Queue
+from afterload.scenario.capacity_schema import Pollers
 from afterload.scenario.schema import DrainCap
 from afterload.units import format_duration, format_rate
 
@@ -26,8 +27,8 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     loaded, queue, cap = estimates.loaded, item.queue, item.cap
     target = f"queues.{item.name}"
     owner = queue.owner or loaded.scenario.owner or "no owner yet"
-    today = f"a cap of {queue.drain_cap.concurrency:,} at once" if queue.drain_cap else "no drain cap"
-    line = where(loaded, "queues", item.name, "drain_cap" if queue.drain_cap else "service_rate")
+    today, field = _today(queue)
+    line = where(loaded, "queues", item.name, field)
     if cap is None or cap.safe_concurrency is None:
         missing = f"queues.{item.name}.item_time" if cap else f"queues.{item.name}.dependency and its tested rate"
         ask = f"It has {today} ({line}). The safe cap needs {missing}."
@@ -40,7 +41,11 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     evidence = f"{drains}; {room}.{_others(estimates, item, cap)}"
     safe = cap.safe_concurrency
     least, most = (limits.whole(f"lambda.sqs.max_concurrency.{end}") for end in ("minimum", "maximum"))
-    if queue.service == "sqs-lambda":
+    pollers = queue.provisioned_pollers
+    if pollers is not None:
+        each = limits.whole("lambda.sqs.poller.concurrency")
+        safe, least = safe // each * each, each * limits.whole("lambda.sqs.pollers.minimum")
+    elif queue.service == "sqs-lambda":
         safe = min(safe, most)
     if safe < (least if queue.service == "sqs-lambda" else 1):
         return PlanItem(
@@ -49,9 +54,13 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
             "direct traffic back while the backlog drains.",
             bounds=COUPLED, owner=owner,
         )  # fmt: skip
-    if queue.drain_cap is not None and queue.drain_cap.concurrency <= safe:
+    if queue.concurrency_limit is not None and queue.concurrency_limit <= cap.safe_concurrency:
         return PlanItem(ID, target, IN_PLACE, evidence, owner=owner)
-    changed = queue.model_copy(update={"drain_cap": DrainCap(concurrency=safe)})
+    changed = queue.model_copy(
+        update={"provisioned_pollers": _bounded(pollers, safe)}
+        if pollers
+        else {"drain_cap": DrainCap(concurrency=safe)}
+    )
     planned = estimate_queue(loaded, item.name, changed)
     words = ""
     if planned.drain_min is None and item.drain_min is None:
@@ -67,6 +76,24 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     )  # fmt: skip
 
 
+def _today(queue: Queue) -> tuple[str, str]:
+    """What bounds concurrency today, and the field that says so."""
+    limit, pollers = queue.concurrency_limit, queue.provisioned_pollers
+    if limit is None:
+        return "no drain cap", "service_rate"
+    if queue.drain_cap is not None and queue.drain_cap.concurrency == limit:
+        return f"a cap of {limit:,} at once", "drain_cap"
+    if pollers is not None and pollers.concurrency == limit:
+        return f"{pollers.maximum:,} provisioned pollers, so a cap of {limit:,} at once", "provisioned_pollers"
+    return f"a reserved concurrency of {limit:,} at once", "reserved_concurrency"
+
+
+def _bounded(pollers: Pollers, safe: int) -> Pollers:
+    """Provisioned pollers of at most so much concurrency."""
+    most = safe // limits.whole("lambda.sqs.poller.concurrency")
+    return Pollers(minimum=min(pollers.minimum, most), maximum=most)
+
+
 def _bounds(cap: CapEstimate, safe: int, item: QueueEstimate, words: str) -> str:
     rate = format_rate(cap_rate_per_min(safe, item.queue.item_time_s or 1.0))
     text = (
@@ -77,7 +104,7 @@ def _bounds(cap: CapEstimate, safe: int, item: QueueEstimate, words: str) -> str
             f" Today the drain alone is {format_rate(cap.drain_rate_per_min)} where {format_rate(cap.room_per_min)} fit: "
             f"what the overload costs needs the coupled model."
         )
-    if cap.ramp_passes_room_after_s is not None and item.queue.drain_cap is None:
+    if cap.ramp_passes_room_after_s is not None and item.queue.concurrency_limit is None:
         after = format_duration(cap.ramp_passes_room_after_s / 60)
         text += (
             f" An uncapped ramp passes the room {after} after the start."
@@ -107,7 +134,15 @@ def _others(estimates: Estimates, item: QueueEstimate, cap: CapEstimate) -> str:
 def _commands(queue: Queue, safe: int) -> dict[str, tuple[str, ...]]:
     if queue.service == "sqs-lambda":
         mapping = quoted(queue.resources.event_source_mapping, "MAPPING_UUID")
-        command = f"aws lambda update-event-source-mapping --uuid {mapping} --scaling-config"
+        command = f"aws lambda update-event-source-mapping --uuid {mapping}"
+        if queue.provisioned_pollers is not None:
+            command += " --provisioned-poller-config"
+            planned, now = _bounded(queue.provisioned_pollers, safe), queue.provisioned_pollers
+            return {
+                "apply": (f"{command} MinimumPollers={planned.minimum},MaximumPollers={planned.maximum}",),
+                "undo": (f"{command} MinimumPollers={now.minimum},MaximumPollers={now.maximum}",),
+            }
+        command += " --scaling-config"
         earlier = f"MaximumConcurrency={queue.drain_cap.concurrency}" if queue.drain_cap else "'{}'"
         return {"apply": (f"{command} MaximumConcurrency={safe}",), "undo": (f"{command} {earlier}",)}
     if queue.service == "lambda-async":
@@ -116,7 +151,7 @@ def _commands(queue: Queue, safe: int) -> dict[str, tuple[str, ...]]:
         undo = f"aws lambda delete-function-concurrency --function-name {function}"
         return {
             "apply": ("# this also limits synchronous calls of the function", f"{command} {safe}"),
-            "undo": (f"{command} {queue.drain_cap.concurrency}" if queue.drain_cap else undo,),
+            "undo": (f"{command} {queue.concurrency_limit}" if queue.concurrency_limit else undo,),
         }
     earlier = f"set {queue.drain_cap.concurrency} again" if queue.drain_cap else "remove the limit"
     return {
