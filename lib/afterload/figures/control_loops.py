@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, finish, points_each, rules, thin
+from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, finish, points_each, rules, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.impairments import TODAY, ControlEstimate
@@ -216,8 +216,10 @@ def remedies_figure(estimates: Sequence[ControlEstimate], source: str) -> Figure
     labels = _labels(item)
     values = []
     for name, run in item.runs.items():
-        goodput = item.scale * run.goodput_per_s
-        for place in thin(run.times_s, goodput, limit=points_each(len(item.runs))):
+        # The last window is cut short by the end of the run.
+        whole = max(1, len(run.times_s) - 1)
+        goodput = item.scale * run.goodput_per_s[:whole]
+        for place in thin(run.times_s[:whole], goodput, limit=points_each(len(item.runs))):
             at = {"seconds": round(float(run.times_s[place]), 3), "value": round(float(goodput[place]), 4)}
             values.append({"remedy": labels[name], **at})
     lines = (
@@ -232,7 +234,7 @@ def remedies_figure(estimates: Sequence[ControlEstimate], source: str) -> Figure
                 title=None,
                 sort=list(labels.values()),
                 scale=alt.Scale(domain=list(labels.values()), range=list(COLOURS[: len(labels)])),
-                legend=LINE_LEGEND,
+                legend=LONG_LEGEND,
             ),
             tooltip=[
                 alt.Tooltip("remedy", type="nominal"),

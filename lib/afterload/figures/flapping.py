@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, finish, points_each, thin
+from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, finish, points_each, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.impairments import TODAY, FlappingEstimate
@@ -44,7 +44,7 @@ def flapping_figure(found: Sequence[FlappingEstimate], reasons: Sequence[str], s
                 type="nominal",
                 title=None,
                 scale=alt.Scale(domain=list(item.courses), range=list(COLOURS[: len(item.courses)])),
-                legend=LINE_LEGEND,
+                legend=LONG_LEGEND,
             ),
             tooltip=[
                 alt.Tooltip("remedy", type="nominal"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, finish, points_each, rules, thin
+from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, finish, points_each, rules, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import NEVER, paragraph, sentence_list
 from afterload.impairments import TODAY, RemovalEstimate
@@ -51,7 +51,7 @@ def removal_figure(found: Sequence[RemovalEstimate], reasons: Sequence[str], sou
         type="nominal",
         title=None,
         scale=alt.Scale(domain=list(lines), range=list(COLOURS[: len(lines)])),
-        legend=LINE_LEGEND,
+        legend=LONG_LEGEND,
     )
     curves = (
         alt.Chart(alt.Data(values=values))
