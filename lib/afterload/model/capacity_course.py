@@ -325,7 +325,7 @@ class _Group:
         self._good -= rest - marked_too
         self._removed += gone
         resume_s = self._protection.resume_at_s
-        if resume_s is not None and at_s >= resume_s:
+        if resume_s is not None and at_s - self.step_s + 1e-6 >= resume_s:
             self._removed_after_resume += gone
         return wanted - gone if velocity != 0.0 else 0
 
