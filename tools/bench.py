@@ -3,8 +3,9 @@
     python tools/bench.py [--rounds N]
 
 The packet: `afterload report` against the `papermill` command and then the `jupyter nbconvert` command on the same bound
-notebook. The model: the exact fluid queue against the same queue stepped second by second with numpy. Runs alternate, so
-that a change in the machine's speed touches both sides.
+notebook. The model: the exact fluid queue against the same queue stepped second by second with numpy. Metrics: a CSV file of
+a million rows against pandas' read_csv, which checks and counts nothing. Runs alternate, so that a change in the machine's
+speed touches both sides.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from afterload.model.backlog import QueueLoad, RateProfile, recover
+from afterload.readers.metrics import read_metrics_file
 from afterload.report.bind import bind
 from afterload.report.nodes import notebook_text
 from afterload.report.packet import chapter_paths
@@ -91,6 +95,22 @@ def models(rounds: int) -> None:
     print(f"{'backlog drained over days of a daily profile':<44} {seconds(lambda: recover(week)):>10.4f} s")
 
 
+def metrics(folder: Path, rounds: int) -> None:
+    path = folder / "million.csv"
+    start = datetime(2024, 1, 1, tzinfo=UTC)
+    with path.open("w") as file:
+        file.write("time,sent,served,age\n")
+        for i in range(1_000_000):
+            at = (start + timedelta(seconds=10 * i)).strftime("%Y-%m-%dT%H:%M:%SZ")
+            file.write(f"{at},{1000 + i % 700},{900 + i % 77},{i % 100}.5\n")
+    compare(
+        "metrics, CSV of 1,000,000 rows, against pandas",
+        lambda: read_metrics_file(path),
+        lambda: pd.read_csv(path, parse_dates=["time"]),
+        rounds,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time Afterload beside the plain way.")
     parser.add_argument("--rounds", type=int, default=3)
@@ -99,6 +119,7 @@ def main() -> None:
     print(f"{'':<44} {'afterload':>12} {'plain':>12} {'ratio':>10}")
     models(rounds)
     with tempfile.TemporaryDirectory(prefix="afterload-bench-") as folder:
+        metrics(Path(folder), rounds)
         packets(Path(folder), rounds)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from afterload.scenario import capacity_schema, coupled_schema, schema
+from afterload.scenario import capacity_schema, coupled_schema, evidence_schema, schema
 from afterload.scenario.fields import Section, section_in
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "scenario.md"
@@ -38,6 +38,12 @@ PARTS: tuple[tuple[str, type[Section]], ...] = (
     ("`admission`", coupled_schema.AdmissionPlan),
     ("`uncertain.PATH`", coupled_schema.UncertainValue),
     ("`plan_automation`", coupled_schema.PlanAutomation),
+    ("`evidence.PATH`", evidence_schema.Evidence),
+    ("`exports`, a list", evidence_schema.Export),
+    ("`telemetry`, a list", evidence_schema.Telemetry),
+    ("`postmortem`", evidence_schema.Postmortem),
+    ("`postmortem.interactions`, a list", evidence_schema.Interaction),
+    ("`postmortem.actions`, a list", evidence_schema.Action),
 )
 HEAD = """\
 # The scenario file

@@ -21,10 +21,13 @@ from afterload.figures import (
     Figure,
     Prose,
     Table,
+    account,
     answer,
     backlog,
+    compare,
     control_loops,
     dependency,
+    evidence,
     flapping,
     launches,
     plan,
@@ -32,9 +35,11 @@ from afterload.figures import (
     recovery,
     removals,
     retries,
+    telemetry,
     timeline,
 )
 from afterload.findings import SplitWindow, split_windows
+from afterload.findings.telemetry import Measured, measure
 from afterload.impairments import (
     ControlEstimate,
     RemovalEstimate,
@@ -42,7 +47,11 @@ from afterload.impairments import (
     estimate_flapping,
     estimate_removals,
 )
+from afterload.intake.importing import Imported, import_again
 from afterload.plan import Plan, build_plan
+from afterload.plan.compare import Comparison, Snapshot
+from afterload.plan.compare import compare as compare_snapshots
+from afterload.plan.snapshots import open_snapshot
 from afterload.scenario import LoadedScenario, Overrides, load_scenario
 
 __all__ = ["PARAMETERS", "Workbook", "open_workbook"]
@@ -111,6 +120,31 @@ class Workbook:
     def doubts(self) -> Prose:
         """Assumptions and doubts behind the figures."""
         return answer.all_doubts(self.estimates)
+
+    def evidence(self) -> Table:
+        """What the headline numbers rest on."""
+        return evidence.evidence_table(self.estimates)
+
+    @cached_property
+    def imported(self) -> Imported:
+        """The exports and metrics that the scenario names, read once more."""
+        return import_again(self.loaded)
+
+    def inputs_answer(self) -> Prose:
+        """What the team's files are, and how many values they gave."""
+        return account.account_answer(self.imported)
+
+    def inputs_table(self) -> Prose | Table:
+        """Every value that the files offer, and what stands in the scenario."""
+        return account.account_table(self.imported)
+
+    def inputs_missing(self) -> Prose | Table:
+        """What the files do not tell, and the command that would export it."""
+        return account.account_missing(self.imported)
+
+    def inputs_remarks(self) -> Prose:
+        """What the readers refused, doubted or must ask."""
+        return account.account_remarks(self.imported)
 
     def timeline_answer(self) -> Prose:
         """The incident in words."""
@@ -251,6 +285,55 @@ class Workbook:
     def plan_details(self) -> Prose:
         """Every line of the plan, whole."""
         return plan.plan_details(self.plan)
+
+    @cached_property
+    def measurements(self) -> Measured:
+        """What the team's telemetry shows."""
+        return measure(self.loaded)
+
+    def measured_answer(self) -> Prose:
+        """The measured recovery in words."""
+        return telemetry.measured_answer(self.loaded, self.measurements)
+
+    def measured_signals(self) -> Shown:
+        """Each measured signal over time, and when it was back for good."""
+        return _sized(telemetry.measured_signals(self.measurements))
+
+    def throughput(self) -> Prose | Table:
+        """What went in and out while the backlog drained."""
+        return telemetry.throughput_table(self.measurements)
+
+    def measured_attempts(self) -> Prose | Table:
+        """Attempts for each logical request, layer by layer."""
+        return telemetry.attempts_table(self.measurements)
+
+    def back_test(self) -> Shown:
+        """The drain as it was foretold at the restore, beside what happened."""
+        return _sized(telemetry.back_tested(self.loaded, self.measurements))
+
+    @cached_property
+    def comparison(self) -> Comparison | None:
+        """This scenario against the one that it names under compare_with."""
+        other = self.loaded.scenario.compare_with
+        if other is None:
+            return None
+        return compare_snapshots(open_snapshot(self.loaded.file(other), other), Snapshot.of(self.estimates, self.plan))
+
+    def comparison_answer(self) -> Prose:
+        """How much differs from the other scenario, in words."""
+        return compare.compare_answer(self.comparison)
+
+    def comparison_inputs(self) -> Prose | Table:
+        """Inputs that differ."""
+        return compare.compare_table(self.comparison, "inputs")
+
+    def comparison_results(self) -> Prose | Table:
+        """Results that differ."""
+        return compare.compare_table(self.comparison, "results")
+
+    def comparison_plan(self) -> Prose | Table:
+        """Lines of the plan that differ."""
+        return compare.compare_table(self.comparison, "lines")
 
     def provenance(self) -> Table:
         """Inputs and versions."""

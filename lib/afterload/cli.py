@@ -1,12 +1,12 @@
 """The ``afterload`` command.
 
 Exit codes: 0 done; 2 wrong command line; 3 wrong input; 4 a chapter failed, the packet of the others is written;
-5 a result could not be written; 70 a fault of Afterload itself; 130 interrupted; 141 nobody read the output.
+5 a result could not be written; 6 an objective is broken; 70 a fault of Afterload itself; 130 interrupted; 141 nobody read
+the output.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import os
@@ -17,6 +17,9 @@ from pathlib import Path
 import click
 
 from afterload import __version__
+from afterload.commands.inputs import import_
+from afterload.commands.plans import compare, gate
+from afterload.commands.shared import SET, ReaderGoneError, echo
 from afterload.errors import AfterloadError, InputError, NotFoundError, OutputError, UnitError
 from afterload.files import write_whole
 from afterload.resources import BUILTIN, resource
@@ -29,30 +32,10 @@ __all__ = ["main"]
 EXAMPLE = "orders"
 
 
-class _ReaderGoneError(Exception):
-    """Nobody reads what is printed. Click would end with code 1 for that, and say nothing else."""
-
-
-def _echo(text: object, err: bool = False, end: str = "\n") -> None:
-    try:
-        click.echo(f"{text}{end}", err=err, nl=False)
-    except OSError as problem:
-        stream = "standard error" if err else "standard output"
-        if problem.errno == errno.EPIPE:
-            raise _ReaderGoneError(stream) from None
-        raise OutputError(f"cannot write to {stream}: {problem.strerror or problem}") from problem
-
-
 def _finite(_: click.Context, __: click.Parameter, value: float) -> float:
     if not math.isfinite(value):
         raise click.BadParameter(f"{value} is not a number of seconds.")
     return value
-
-
-_SET = click.option(
-    "--set", "overrides", multiple=True, metavar="PATH=VALUE",
-    help="Override one value, as in queues.orders.arrival_rate=1500/min. Can be given again.",
-)  # fmt: skip
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -65,7 +48,7 @@ def cli() -> None:
 @click.argument("file", required=False)
 @click.option("-o", "--output", "folder", default="packets", show_default=True, help="Folder for the packet.")
 @click.option("--example", is_flag=False, flag_value=EXAMPLE, metavar="[NAME]", help="Run a shipped example instead.")
-@_SET
+@SET
 @click.option("--chapters", metavar="NAME,NAME", help="Only these chapters, by name.")
 @click.option("--workbooks", type=click.Path(file_okay=False), help="Folder of chapters; the shipped ones by default.")
 @click.option(
@@ -110,8 +93,8 @@ def report(
     try:
         if not quiet:
             for line in (*packet.summary, *(f"warning: {warning}" for warning in packet.warnings)):
-                _echo(line, err=True)
-        _echo(packet.html)
+                echo(line, err=True)
+        echo(packet.html)
     finally:
         packet.check()
 
@@ -134,7 +117,7 @@ def _examples() -> list[str]:
 
 @cli.command()
 @click.argument("file")
-@_SET
+@SET
 def check(file: str, overrides: tuple[str, ...]) -> None:
     """Validate FILE and print a short summary."""
     from afterload.scenario import load_scenario
@@ -144,7 +127,7 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
     from afterload.figures.summary import summary
 
     estimates = estimate(loaded)
-    _echo("\n".join(summary(estimates)))
+    echo("\n".join(summary(estimates)))
 
 
 @cli.command()
@@ -163,7 +146,7 @@ def new(name: str, file: str | None, force: bool) -> None:
     if target.exists() and not force:
         raise OutputError(f"{target} exists: choose another name with -o, or give --force to overwrite it")
     write_whole(target, text)
-    _echo(target)
+    echo(target)
 
 
 def _file_name(name: str) -> str:
@@ -180,10 +163,10 @@ def schema(file: str | None) -> None:
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Scenario.model_json_schema()}
     text = json.dumps(document, indent=2) + "\n"
     if file is None:
-        _echo(text, end="")
+        echo(text, end="")
     else:
         write_whole(file, text)
-        _echo(file)
+        echo(file)
 
 
 @cli.command()
@@ -193,7 +176,12 @@ def examples() -> None:
 
     for name in _examples():
         loaded = load_scenario(f"{BUILTIN}scenarios/{name}.yaml")
-        _echo(f"{name}\t{loaded.scenario.team}")
+        echo(f"{name}\t{loaded.scenario.team}")
+
+
+cli.add_command(compare)
+cli.add_command(gate)
+cli.add_command(import_)
 
 
 def main() -> None:
@@ -209,7 +197,7 @@ def main() -> None:
     except AfterloadError as problem:
         _last_word(f"error: {problem}")
         sys.exit(problem.exit_code)
-    except (_ReaderGoneError, BrokenPipeError):
+    except (ReaderGoneError, BrokenPipeError):
         # What was to be written to files is written. Python would complain when it empties the stream at its end.
         _silence()
         sys.exit(141)

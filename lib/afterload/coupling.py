@@ -12,7 +12,7 @@ import numpy as np
 from afterload import limits
 from afterload.arrivals import arrival_profile
 from afterload.errors import ApproximationWarning, MissingEvidenceWarning
-from afterload.estimates import Doubt, estimate_queue
+from afterload.estimates import Doubt, queue_inputs
 from afterload.model.coupled import (
     Admission,
     CoupledDependency,
@@ -173,14 +173,14 @@ class _Builder:
 
     def queue(self, name: str, lead_min: float) -> CoupledQueue:
         item = self.scenario.queues[name]
-        estimate = estimate_queue(self.loaded, name)
+        inputs = queue_inputs(self.loaded, name)
         incident = self.scenario.incident
         if item.during_outage == "reject":
             profile, _ = arrival_profile(self.loaded, name, incident.restored_at)
             profile = _shifted(profile, lead_min)
         else:
             profile, _ = arrival_profile(self.loaded, name, incident.restored_at - timedelta(minutes=lead_min))
-        service = estimate.load.service_rate_per_min
+        service = inputs.load.service_rate_per_min
         if item.stream is not None:
             self.doubts.append(
                 Doubt(
@@ -192,7 +192,7 @@ class _Builder:
             known = self.client_attempts(item.dependency)[0] if item.dependency else None
             attempts = known or USUAL_ATTEMPTS
         dependency = self.dependency_names.index(item.dependency) if item.dependency in self.dependency_names else None
-        load = replace(estimate.load, arrivals=profile, outage_min=incident.outage_min, service_rate_per_min=service)
+        load = replace(inputs.load, arrivals=profile, outage_min=incident.outage_min, service_rate_per_min=service)
         return CoupledQueue(
             load,
             dependency=dependency,

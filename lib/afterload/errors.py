@@ -11,7 +11,8 @@
     │   └── NotFoundError         a file, example or chapter does not exist
     ├── ModelError                a model was asked for something without meaning  exit 3
     ├── ChapterError              chapters failed; the packet of the rest exists   exit 4
-    └── OutputError               a result could not be written                    exit 5
+    ├── OutputError               a result could not be written                    exit 5
+    └── ObjectiveError            an objective of a gate is broken                 exit 6
 
 Doubts that do not stop the work are warnings::
 
@@ -35,6 +36,7 @@ __all__ = [
     "MissingEvidenceWarning",
     "ModelError",
     "NotFoundError",
+    "ObjectiveError",
     "OutputError",
     "OverrideError",
     "ParameterError",
@@ -107,6 +109,12 @@ class OutputError(AfterloadError):
     """A result could not be written."""
 
     exit_code = 5
+
+
+class ObjectiveError(AfterloadError):
+    """An objective that a gate checks is broken: the inputs are right, the recovery is not good enough."""
+
+    exit_code = 6
 
 
 class AfterloadWarning(UserWarning):

@@ -39,12 +39,14 @@ __all__ = [
     "Estimates",
     "FleetEstimate",
     "QueueEstimate",
+    "QueueInputs",
     "StackEstimate",
     "estimate",
     "estimate_cap",
     "estimate_fleet",
     "estimate_queue",
     "estimate_stack",
+    "queue_inputs",
 ]
 
 NEAR_RETENTION = 0.8
@@ -212,8 +214,17 @@ def estimate(loaded: LoadedScenario) -> Estimates:
     )
 
 
-def estimate_queue(loaded: LoadedScenario, name: str, queue: Queue | None = None) -> QueueEstimate:
-    """The recovery of one queue of a scenario; give ``queue`` to compute a changed one in its place."""
+@dataclass(frozen=True)
+class QueueInputs:
+    """A queue as the model takes it, with what was assumed. ``rejected`` is what the outage refused."""
+
+    load: QueueLoad
+    rejected: float
+    doubts: tuple[Doubt, ...]
+
+
+def queue_inputs(loaded: LoadedScenario, name: str, queue: Queue | None = None) -> QueueInputs:
+    """The load of one queue of a scenario; give ``queue`` for a changed one in its place."""
     incident = loaded.scenario.incident
     queue = queue or loaded.scenario.queues[name]
     doubts: list[Doubt] = []
@@ -245,6 +256,14 @@ def estimate_queue(loaded: LoadedScenario, name: str, queue: Queue | None = None
         order=queue.order,
         sideline_after_min=_sideline(queue, doubts),
     )
+    return QueueInputs(load, rejected, tuple(doubts))
+
+
+def estimate_queue(loaded: LoadedScenario, name: str, queue: Queue | None = None) -> QueueEstimate:
+    """The recovery of one queue of a scenario; give ``queue`` to compute a changed one in its place."""
+    queue = queue or loaded.scenario.queues[name]
+    inputs = queue_inputs(loaded, name, queue)
+    load, doubts = inputs.load, list(inputs.doubts)
     recovery = recover(load)
     shard = _busiest_shard(load, queue, doubts)
     slowest = None if shard is None else recover(shard)
@@ -253,8 +272,8 @@ def estimate_queue(loaded: LoadedScenario, name: str, queue: Queue | None = None
     if shard is not None and queue.stream is not None:
         catch_up *= queue.stream.shards
         _batch_doubt(queue.stream, catch_up, doubts)
-    _retention_doubt(slowest or recovery, retention, doubts)
-    _growth_doubt(slowest or recovery, age_limit, retention, doubts)
+    _retention_doubt(slowest or recovery, load.retention_min, doubts)
+    _growth_doubt(slowest or recovery, load.max_age_min, load.retention_min, doubts)
     _sharing_doubt(loaded.scenario.queues, queue, doubts)
     return QueueEstimate(
         name=name,
@@ -263,7 +282,7 @@ def estimate_queue(loaded: LoadedScenario, name: str, queue: Queue | None = None
         recovery=recovery,
         slowest=slowest,
         catch_up_rate_per_min=catch_up,
-        rejected=rejected,
+        rejected=inputs.rejected,
         cap=estimate_cap(queue, loaded.scenario.dependencies),
         doubts=tuple(doubts),
         shard_load=shard,

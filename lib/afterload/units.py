@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
-from zoneinfo import ZoneInfo
+from datetime import datetime, timedelta, timezone, tzinfo
+from difflib import get_close_matches
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
 
 from afterload.errors import ModelError, UnitError
 
@@ -26,12 +28,14 @@ __all__ = [
     "format_offset",
     "format_rate",
     "format_share",
+    "local_readings",
     "read_count",
     "read_duration_min",
     "read_instant",
     "read_number",
     "read_rate_per_min",
     "read_share",
+    "read_zone",
 ]
 
 # Minutes in one of each unit. No months or years: their length is not fixed.
@@ -215,6 +219,24 @@ def check_duration_min(minutes: float, value: object) -> float:
     return minutes
 
 
+# Reading the names of all zones from disk takes 10 ms.
+_known_zones = cache(available_timezones)
+
+
+def read_zone(value: object) -> ZoneInfo:
+    """Read the IANA name of a time zone, such as "America/Los_Angeles". Raises :class:`UnitError` with the nearest name."""
+    if isinstance(value, ZoneInfo):
+        return value
+    known = _known_zones()
+    if isinstance(value, str) and value in known:
+        return ZoneInfo(value)
+    near = get_close_matches(str(value), sorted(known), 1, 0.6) or get_close_matches(
+        str(value).title().replace(" ", "_"), sorted(known), 1, 0.5
+    )
+    hint = f"; nearest: {near[0]}" if near else ""
+    raise UnitError(f"{value!r} is not a time zone{hint}", 'an IANA name such as "America/Los_Angeles" or "UTC"')
+
+
 def read_instant(value: object, zone: tzinfo | None = None) -> datetime:
     """Read a time with its zone, such as "2025-10-19T23:48-07:00", as an aware datetime.
 
@@ -243,17 +265,26 @@ def read_instant(value: object, zone: tzinfo | None = None) -> datetime:
     return instant
 
 
+def local_readings(local: datetime, zone: tzinfo) -> tuple[datetime, ...]:
+    """The instants that a local time without a zone can be in a zone, each at its fixed offset.
+
+    One; two in the hour that occurs twice; none in an hour that clocks skip.
+    """
+    found: list[datetime] = []
+    for fold in (0, 1):
+        aware = local.replace(tzinfo=zone, fold=fold)
+        fixed = aware.replace(tzinfo=timezone(aware.utcoffset() or timedelta()), fold=0)
+        back = fixed.astimezone(zone).replace(tzinfo=None, fold=0)
+        if back == local.replace(fold=0) and fixed not in found:
+            found.append(fixed)
+    return tuple(found)
+
+
 def _readings(local: datetime, zone: tzinfo | None) -> str:
     """Say what a local time would be in a zone, so that a person can write down the one that is meant."""
     if zone is None:
         return ""
-    found = []
-    for fold in (0, 1):
-        aware = local.replace(tzinfo=zone, fold=fold)
-        back = aware.astimezone(UTC).astimezone(zone)
-        text = aware.replace(tzinfo=aware.tzinfo).isoformat(timespec="minutes")
-        if back.replace(tzinfo=None, fold=0) == local.replace(fold=0) and text not in found:
-            found.append(text)
+    found = [reading.isoformat(timespec="minutes") for reading in local_readings(local, zone)]
     if not found:
         return f"another time: clocks in {zone} skip this one"
     if len(found) == 2:

@@ -355,7 +355,7 @@ class TestConcurrency:
         body = GUIDE + (
             f"    reserved_concurrency: {reserved}\n    drain_cap: {{concurrency: 60}}\n    resources: {{function: worker}}\n"
             "  other: {arrival_rate: 1/min, service_rate: 2/min, item_time: 1 s, drain_cap: {concurrency: 40}, "
-            "resources: {function: worker}}\n"
+            f"reserved_concurrency: {reserved}, resources: {{function: worker}}}}\n"
             "  elsewhere: {arrival_rate: 1/min, service_rate: 2/min, item_time: 1 s, drain_cap: {concurrency: 40}}\n"
         )
         found = results(body).queues

@@ -149,12 +149,15 @@ ODD = (
     "names with emoji", "long names",
 )  # fmt: skip
 SECTIONS = (
-    "answer", "doubts", "timeline_answer", "impact_windows", "events", "backlog_answer", "backlog",
+    "answer", "evidence", "inputs_answer", "inputs_table", "inputs_missing", "inputs_remarks",
+    "doubts", "timeline_answer", "impact_windows", "events", "backlog_answer", "backlog",
     "first_attempt_age", "catch_up", "dependency_load", "retries_answer", "calls_by_layer", "multiplier", "clients",
     "launches_answer", "launches", "removal", "removal_remedies", "removal_traps", "flapping", "control_loops",
     "timeout_goodput", "timeout_remedies", "dependency_answer", "hidden_capacity", "triggers", "recovery_answer",
     "recovery_course", "recovery_cases", "recovery_steps", "recovery_movers", "race_answer", "race", "plan_answer",
-    "plan_table", "worth", "plan_details", "provenance",
+    "plan_table", "worth", "plan_details", "measured_answer", "measured_signals", "throughput",
+    "measured_attempts", "back_test", "comparison_answer", "comparison_inputs", "comparison_results",
+    "comparison_plan", "provenance",
 )  # fmt: skip
 
 

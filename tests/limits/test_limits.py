@@ -28,9 +28,31 @@ PUBLISHED = {
     "lambda.sqs.pollers.minimum": (2, "pollers", "AWS service model, lambda: ProvisionedPollerConfig"),
     "lambda.sqs.pollers.minimum.highest": (200, "pollers", "AWS service model, lambda: MinimumNumberOfPollers"),
     "lambda.sqs.pollers.maximum": (10_000, "pollers", "AWS service model, lambda: MaximumNumberOfPollers"),
-    "lambda.sqs.pollers.maximum.default": (200, "pollers", "AWS service model, lambda: ProvisionedPollerConfig"),
     "lambda.sqs.poller.concurrency": (10, "concurrent", "AWS Lambda developer guide, provisioned mode of SQS mappings"),
     "lambda.sqs.pollers.ramp.per_min": (1_000, "concurrent a minute", "AWS Lambda developer guide, provisioned mode"),
+    "lambda.sqs.batch_size.default": (10, "records", "AWS service model, lambda: CreateEventSourceMapping BatchSize"),
+    "lambda.stream.batch_size.default": (
+        100,
+        "records",
+        "AWS service model, lambda: CreateEventSourceMapping BatchSize",
+    ),
+    "lambda.stream.max_age_s.default": (-1, "s", "AWS service model, lambda: MaximumRecordAgeInSeconds"),
+    "lambda.stream.retries.default": (-1, "retries", "AWS service model, lambda: MaximumRetryAttempts of a mapping"),
+    "lambda.stream.parallelization.default": (1, "batches", "AWS service model, lambda: ParallelizationFactor"),
+    "lambda.sqs.pollers.minimum.default": (2, "pollers", "AWS service model, lambda: MinimumPollers"),
+    "lambda.sqs.pollers.maximum.default": (200, "pollers", "AWS service model, lambda: MaximumPollers"),
+    "lambda.kafka.pollers.minimum.default": (1, "pollers", "AWS service model, lambda: MinimumPollers"),
+    "lambda.kafka.pollers.maximum.default": (200, "pollers", "AWS service model, lambda: MaximumPollers"),
+    "lambda.function.timeout_s.default": (3, "s", "AWS service model, lambda: CreateFunction Timeout"),
+    "lambda.function.memory_mb.default": (128, "MB", "AWS service model, lambda: CreateFunction MemorySize"),
+    "sqs.visibility_timeout_s.default": (30, "s", "AWS service model, sqs: VisibilityTimeout"),
+    "sqs.delay_s.default": (0, "s", "AWS service model, sqs: DelaySeconds"),
+    "autoscaling.grace_s.default": (0, "s", "AWS service model, autoscaling: HealthCheckGracePeriod"),
+    "autoscaling.cooldown_s.default": (300, "s", "AWS service model, autoscaling: DefaultCooldown"),
+    "elb.target_group.minimum_count.default": (1, "targets", "AWS service model, elbv2: TargetGroupAttribute Key"),
+    "states.retry.interval_s.default": (1, "s", "AWS Step Functions developer guide, error handling: IntervalSeconds"),
+    "states.retry.max_attempts.default": (3, "retries", "AWS Step Functions developer guide: MaxAttempts"),
+    "states.retry.backoff.default": (2, "factor", "AWS Step Functions developer guide: BackoffRate"),
     "sqs.retention_s.default": (345_600, "s", "AWS service model, sqs: MessageRetentionPeriod"),
     "sqs.retention_s.maximum": (1_209_600, "s", "AWS service model, sqs: MessageRetentionPeriod"),
     "sqs.redrive_per_s.maximum": (500, "messages/s", "AWS service model, sqs: MaxNumberOfMessagesPerSecond"),
@@ -49,7 +71,6 @@ PUBLISHED = {
     "elb.health_check.healthy_count.default": (5, "checks", "AWS service model, elbv2: HealthyThresholdCount"),
     "elb.health_check.count.minimum": (2, "checks", "AWS service model, elbv2: HealthCheckThresholdCount"),
     "elb.health_check.count.maximum": (10, "checks", "AWS service model, elbv2: HealthCheckThresholdCount"),
-    "elb.minimum_healthy_targets.count.default": (1, "targets", "AWS service model, elbv2: TargetGroupAttribute"),
 }
 
 
@@ -88,7 +109,7 @@ def test_what_a_service_model_says_of_its_own_ranges_fits() -> None:
 
 
 def test_an_unknown_limit_names_the_known_ones() -> None:
-    with pytest.raises(NotFoundError, match=r"there is no limit 'sqs.age'; known: ec2.run_instances.instance_burst, "):
+    with pytest.raises(NotFoundError, match=r"there is no limit 'sqs.age'; known: autoscaling.cooldown_s.default, "):
         limits.limit("sqs.age")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from afterload.estimates import Estimates, estimate
 from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, build_plan
-from afterload.plan.change import minutes_bought, worth
+from afterload.plan.wording import minutes_bought, worth
 from afterload.scenario import load_scenario
 
 ORDER = ["standard-retries", "age-limit", "drain-cap", "pause-list", "measure-recovery"]
@@ -143,7 +143,7 @@ class TestAgeLimit:
 
     def test_never_today_and_never_after(self, queue: Make) -> None:
         item = queue(service_rate="1,000/min", goes_stale_after="15 min").line("age-limit:queues.q")
-        assert (item.today_min, item.planned_min, item.bought_min, item.cost_min) == (None, None, None, None)
+        assert (item.today_min, item.planned_min, item.bought_min, item.cost_min) == (None, None, 0, 0)
         assert "Does not make the backlog drain" in worth(item)
         assert minutes_bought(item) == "see worth"
 
@@ -172,24 +172,35 @@ class TestDrainCap:
         assert minutes_bought(item) == "0 min"
 
     def test_a_cap_that_costs_minutes_shows_them(self, queue: Make) -> None:
-        item = queue(service_rate="6,000/min").line("drain-cap:queues.q")
+        # The dependency bears more than it was tested to, so that the drain at full speed does not push it down.
+        item = queue("dependencies.table.capacity=10,000/min", service_rate="6,000/min").line("drain-cap:queues.q")
         assert item.today_min == pytest.approx(43)
         assert item.planned_min == pytest.approx(172)
         assert (item.bought_min, item.cost_min) == (0, pytest.approx(129))
         assert "Costs 129 min of drain (43 min to 172 min)." in worth(item)
         assert "6,000/min where 2,400/min fit" in worth(item)
-        assert "coupled model" in worth(item)
         assert minutes_bought(item) == "costs 129 min"
 
+    def test_a_cap_that_prevents_a_collapse_ends_never(self, queue: Make) -> None:
+        # 6,000/min on 2,400/min of room push the dependency down, and nobody lets go of it.
+        item = queue(service_rate="6,000/min").line("drain-cap:queues.q")
+        assert (item.today_min, item.planned_min) == (None, pytest.approx(172))
+        assert "Brings the drain from never to 172 min." in worth(item)
+        assert minutes_bought(item) == "ends never"
+        assert item.buys
+
     def test_a_cap_too_low_to_drain_says_never(self, queue: Make) -> None:
-        item = queue("dependencies.table.direct_rate=1,900/min").line("drain-cap:queues.q")
+        item = queue("dependencies.table.direct_rate=1,900/min", "dependencies.table.capacity=10,000/min").line(
+            "drain-cap:queues.q"
+        )
         assert (item.today_min, item.planned_min) == (pytest.approx(344), None)
         assert (item.bought_min, item.cost_min) == (None, None)
-        assert "With this cap the backlog never drains: the dependency needs a higher tested rate." in worth(item)
+        assert "With it the backlog never drains, instead of within 344 min." in worth(item)
+        assert minutes_bought(item) == "see worth"
 
     def test_never_with_or_without_it(self, queue: Make) -> None:
         item = queue(service_rate="1,000/min").line("drain-cap:queues.q")
-        assert "With or without it the backlog never drains at these rates." in worth(item)
+        assert "Buys no minutes here: with or without it the backlog never drains." in worth(item)
         assert "higher tested rate" not in worth(item)
 
     def test_a_ramp_is_named_where_it_passes_the_room(self, queue: Make) -> None:
@@ -214,6 +225,8 @@ class TestDrainCap:
         assert item.apply[0].endswith("--provisioned-poller-config MinimumPollers=8,MaximumPollers=8")
         assert item.undo[0].endswith("--provisioned-poller-config MinimumPollers=9,MaximumPollers=40")
         assert "A cap of 80 at once bounds the drain at 2,400/min" in item.bounds
+        assert item.edit == {"queues.sqs-provisioned.provisioned_pollers": {"minimum": 8, "maximum": 8}}
+        assert "provisioned_poller_config {\n    minimum_pollers = 8\n    maximum_pollers = 8\n  }" in item.terraform[0]
         pollers = {"service": "sqs-lambda", "provisioned_pollers": {"minimum": 2, "maximum": 40}}
         odd = queue(**pollers, item_time="2.1 s").line("drain-cap:queues.q")
         # 2,400/min at 2.1 s are 84 at once, so 8 pollers.
@@ -251,9 +264,9 @@ class TestRetries:
         [
             ("old", "from 5 to 3 and gives each client a quota of 500 tokens"),
             ("old-dynamodb", "from 10 to 4 and gives"),
-            ("java", "from 4 to 3. "),
+            ("java", "from 4 to 3."),
             ("java-few", "Keeps at most 2 attempts a call, with the backoff of standard mode"),
-            ("many", "from 9 to 3. "),
+            ("many", "from 9 to 3."),
         ],
     )
     def test_a_client_never_gets_more_attempts_than_it_has(self, whole: Any, client: str, text: str) -> None:

@@ -67,20 +67,24 @@ MISTAKES: dict[str, Mistake] = {
         "@@ownr: Orders on-call\n",
         "ownr",
         "unknown key; nearest: owner",
-        "the keys admission, call_stacks",
+        "the keys admission, as_of, call_stacks",
     ),
     "unknown key like nothing": Mistake(
-        "owner: Orders on-call\n", "@@xyzzy: 5\n", "xyzzy", "unknown key;", "recovery_objective, team, time_zone"
+        "owner: Orders on-call\n",
+        "@@xyzzy: 5\n",
+        "xyzzy",
+        "unknown key;",
+        "recovery_objective, team, telemetry, time_zone",
     ),
     "section in the singular": Mistake(
         "fleets:\n  checkout-api:",
         "@@fleet:\n  checkout-api:",
         "fleet",
         "unknown key; nearest: fleets",
-        "the keys admission, call_stacks",
+        "the keys admission, as_of, call_stacks",
     ),
     "key in capitals": Mistake(
-        "owner: O", "@@OWNER: O", "OWNER", "unknown key; nearest: owner", "the keys admission, call_stacks"
+        "owner: O", "@@OWNER: O", "OWNER", "unknown key; nearest: owner", "the keys admission, as_of, call_stacks"
     ),
     "zone abbreviated": Mistake(
         "America/Los_Angeles", "PDT@@", "time_zone", "'PDT' is not a time zone", 'such as "America/Los_Angeles"'
@@ -156,7 +160,7 @@ MISTAKES: dict[str, Mistake] = {
         "owner: Orders on-call\n@@incidents: October\n",
         "incidents",
         "unknown key; nearest: incident",
-        "the keys admission, call_stacks",
+        "the keys admission, as_of, call_stacks",
     ),
     "trigger without a zone": Mistake(
         "trigger: 2025-10-19T23:48-07:00",
@@ -605,12 +609,12 @@ MISTAKES: dict[str, Mistake] = {
         "80 is above the reserved concurrency of its function, 50: the cap is never reached",
         "at most 50, or a higher reserved_concurrency",
     ),
-    "cap above the reserved concurrency that another queue of the function gives": Mistake(
-        "    item_time: 2 s\n",
-        "    item_time: 2 s\n    drain_cap:\n@@      concurrency: 80\n",
-        "queues.orders.drain_cap.concurrency",
-        "80 is above the reserved concurrency of its function, 50",
-        "at most 50, or a higher reserved_concurrency",
+    "reserved concurrency at one queue of a function alone": Mistake(
+        "      function: order-worker\n",
+        "@@      function: order-worker\n",
+        "queues.orders.resources.function",
+        "'order-worker' has a reserved concurrency of 50 at queues.more, and none here",
+        "reserved_concurrency: 50 here too",
         extra=(
             "call_stacks:\n",
             "  more: {arrival_rate: 1/min, service_rate: 2/min, item_time: 1 s, reserved_concurrency: 50, "

@@ -356,7 +356,7 @@ def test_mistakes_of_file_and_override_are_reported_together(refusal: Refusal, e
     message = refusal(["team="], ScenarioError, text=example.replace("retention: 4 days", "retention: 4"))
     assert ": 2 problems\n" in message
     assert "--set team: None is not text" in message
-    assert "orders.yaml:27: queues.orders.retention: 4 has no unit" in message
+    assert "orders.yaml:28: queues.orders.retention: 4 has no unit" in message
 
 
 def test_where_a_value_came_from(load: Load, example: str) -> None:
@@ -390,7 +390,7 @@ def test_where_follows_the_form_in_the_file(load: Load, example: str) -> None:
         "recovery_objective: 240 min", "recovery_objective_h: 4"
     )
     loaded = load(None, text)
-    assert loaded.where("queues", "orders", "retention") == "orders.yaml line 27"
+    assert loaded.where("queues", "orders", "retention") == "orders.yaml line 28"
     assert loaded.where("recovery_objective") == "orders.yaml line 7"
 
 

@@ -11,13 +11,15 @@ from afterload import limits
 from afterload.coupling import CoupledEstimate
 from afterload.errors import ApproximationWarning, MissingEvidenceWarning
 from afterload.estimates import Doubt, Estimates, QueueEstimate
+from afterload.figures.evidence import evidence_doubts, rest_words, rests
 from afterload.figures.figure import Prose, Table
 from afterload.figures.recovery import coupled_sentences
 from afterload.figures.retries import calls_in_words
 from afterload.figures.words import NEVER, doubts, span
 from afterload.model.retries import stack as stack_of
 from afterload.plan import DO, NEEDS_EVIDENCE, Plan
-from afterload.plan.change import counted, failing, worth
+from afterload.plan.change import counted, failing
+from afterload.plan.wording import worth
 from afterload.units import format_duration, format_instant, format_minutes, format_number
 
 __all__ = ["all_doubts", "answer", "headline", "provenance"]
@@ -118,14 +120,17 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
     ]
     changes = loaded.overrides
     changed = f"Values overridden for this run: {', '.join(f'{k}={v}' for k, v in changes.items())}." if changes else ""
+    warnings = [text for text in (made_up, changed, *evidence_doubts(loaded)) if text]
+    rested = [rest_words(item) for item in rests(estimates)]
     html = [
         '<div class="af-answer">',
         f"<p>{escape(about)}</p>",
-        *(f'<p class="af-warning">{escape(text)}</p>' for text in (made_up, changed) if text),
+        *(f'<p class="af-warning">{escape(text)}</p>' for text in warnings),
         '<div class="af-headline">',
         *(
-            f'<div><span class="af-big">{escape(number)}</span> <span class="af-big-label">{escape(words)}</span></div>'
-            for number, words in big
+            f'<div><span class="af-big">{escape(number)}</span> <span class="af-big-label">{escape(words)}</span> '
+            f'<span class="af-basis">({escape(basis)})</span></div>'
+            for (number, words), basis in zip(big, rested, strict=True)
         ),
         "</div>",
         *(f"<p>{escape(text)}</p>" for text in sentences),
@@ -133,7 +138,9 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
         f"<ol>{''.join(f'<li>{escape(text)}</li>' for text in first)}</ol>" if first else "",
         "</div>",
     ]
-    lines = [about, made_up, changed, *(f"{number} {words}" for number, words in big), *sentences]
+    lines = [about, *warnings]
+    lines += [f"{number} {words} ({basis})" for (number, words), basis in zip(big, rested, strict=True)]
+    lines += sentences
     lines += [f"{place}. {text}" for place, text in enumerate(first, 1)]
     return Prose("".join(html), "\n".join(line for line in lines if line))
 

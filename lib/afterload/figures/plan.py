@@ -10,7 +10,8 @@ from afterload.figures.charts import AFTER, BEFORE, alt, drawn, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, Plan, PlanItem
-from afterload.plan.change import counted, minutes_bought, worth
+from afterload.plan.change import counted
+from afterload.plan.wording import minutes_bought, worth
 from afterload.units import format_minutes
 
 __all__ = ["plan_answer", "plan_details", "plan_table", "worth_figure"]

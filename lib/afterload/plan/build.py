@@ -4,29 +4,46 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Literal, get_args
 
-from afterload.errors import ModelError
+from afterload.errors import InputError, ModelError
 from afterload.estimates import Estimates
 from afterload.plan import changes
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem
+from afterload.plan.worth import CASES, Appraisal, Appraiser, Difference
 
-__all__ = ["Plan", "build_plan", "catalogue"]
+__all__ = ["ORDERS", "Order", "Plan", "build_plan", "catalogue"]
 
 _RANK = {DO: 0, NEEDS_EVIDENCE: 1, IN_PLACE: 2, NOT_HERE: 3}
+# An end to "never" is worth more than any number of minutes.
+NEVER_ENDED_MIN = 1e9
+
+Order = Literal["guide", "minutes", "effort"]
+ORDERS: tuple[Order, ...] = get_args(Order)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The lines of one team's plan in order, with the catalogue's changes that they belong to."""
+    """The lines of one team's plan in order, with the catalogue's changes that they belong to.
+
+    ``appraisal`` is the worth of the lines that are to do, in their order; None where the scenario has nothing to couple.
+    """
 
     items: tuple[PlanItem, ...]
     changes: tuple[Change, ...]
+    order: Order = "guide"
+    appraisal: Appraisal | None = None
 
     def change(self, item: PlanItem) -> Change:
         """The catalogue entry of a line."""
         return next(change for change in self.changes if change.id == item.change)
+
+    def effort_days(self, item: PlanItem) -> float:
+        """Person-days of a line."""
+        return self.change(item).effort_days if item.effort_days is None else item.effort_days
 
     @property
     def open(self) -> tuple[PlanItem, ...]:
@@ -45,16 +62,62 @@ def catalogue() -> tuple[Change, ...]:
     return tuple(sorted(found, key=lambda change: (change.order, change.id)))
 
 
-def build_plan(estimates: Estimates) -> Plan:
-    """Make the plan: the guide's order, then what is to do before what is in place, then minutes bought."""
-    items: list[PlanItem] = []
+def build_plan(estimates: Estimates, order: Order = "guide", draws: int | None = None) -> Plan:
+    """Make the plan: what is to do in the chosen order, with the worth of every line, then the rest.
+
+    Parameters:
+        estimates: the results for the scenario.
+        order: ``guide``: the guide's order of change, then minutes bought; ``minutes``: minutes bought; ``effort``: minutes
+            bought a person-day. Whatever the order, a line that buys nothing comes after those of its rank that do.
+        draws: draws of uncertain inputs; None for the usual number.
+
+    Raises :class:`InputError` for another order.
+    """
+    if order not in ORDERS:
+        raise InputError(f"the order of a plan cannot be {order!r}; known: {', '.join(ORDERS)}")
+    appraiser = Appraiser.of(estimates.loaded) if draws is None else Appraiser.of(estimates.loaded, draws)
+    lines: list[tuple[Change, PlanItem]] = []
     for change in catalogue():
-        lines = list(change.items(estimates))
-        if not lines:
-            lines = [PlanItem(change.id, "", NOT_HERE, "The scenario has nothing that this change is about.")]
-        items += sorted(lines, key=_rank)
-    return Plan(tuple(items), catalogue())
+        found = list(change.items(estimates))
+        if not found:
+            found = [PlanItem(change.id, "", NOT_HERE, "The scenario has nothing that this change is about.")]
+        lines += [(change, item) for item in found]
+    rank = _ranker(order, appraiser)
+    lines.sort(key=lambda line: rank(*line))
+    items = [item for _, item in lines]
+    if appraiser is None:
+        return Plan(tuple(items), catalogue(), order)
+    places = [place for place, item in enumerate(items) if item.status == DO]
+    appraisal = appraiser.appraise([items[place].edit for place in places])
+    for number, place in enumerate(places):
+        if number in appraisal.failed:
+            raise ModelError(f"the change {items[place].id} does not fit the scenario: {appraisal.failed[number]}")
+        if items[place].edit:
+            items[place] = replace(items[place], worths=appraisal.worths[number])
+    return Plan(tuple(items), catalogue(), order, appraisal)
 
 
-def _rank(item: PlanItem) -> tuple[int, float, str]:
-    return _RANK[item.status], -(item.bought_min or 0.0), item.target
+Rank = tuple[float, float, int, float, str, str]
+
+
+def _ranker(order: Order, appraiser: Appraiser | None) -> Callable[[Change, PlanItem], Rank]:
+    def rank(change: Change, item: PlanItem) -> Rank:
+        status = _RANK[item.status]
+        gains = [0.0]
+        if appraiser is not None and item.status == DO and item.edit and not appraiser.refusal(item.edit):
+            gains = [_gain(appraiser.alone(item.edit, case)["empty_min"]) for case in CASES]
+        gain = max(gains)
+        if order == "guide":
+            return change.order, float(status), 0, -gain, change.id, item.target
+        days = change.effort_days if item.effort_days is None else item.effort_days
+        worth = gain if order == "minutes" else gain / max(days, 0.1)
+        return 0.0, float(status), int(gain <= 0), -worth, change.id, item.target
+
+    return rank
+
+
+def _gain(drain: Difference) -> float:
+    if drain.ended:
+        return NEVER_ENDED_MIN - (drain.after or 0.0)
+    bought = drain.bought
+    return 0.0 if bought is None else bought

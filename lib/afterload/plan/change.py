@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from afterload.estimates import Estimates
-from afterload.scenario import LoadedScenario
-from afterload.units import DURATION_SUFFIXES, RATE_SUFFIXES, format_count, format_minutes, format_share
+from afterload.findings.phrases import counted, quoted, where
+from afterload.plan.worth import CASES, Difference, Edit, Worth
+from afterload.units import format_share
 
 __all__ = [
-    "COUPLED",
     "DO",
     "IN_PLACE",
     "NEEDS_EVIDENCE",
@@ -20,23 +19,32 @@ __all__ = [
     "PlanItem",
     "counted",
     "failing",
-    "minutes_bought",
+    "owner_of",
     "quoted",
     "share",
+    "slug",
     "where",
-    "worth",
 ]
 
 DO, NEEDS_EVIDENCE, IN_PLACE, NOT_HERE = "to do", "needs evidence", "in place", "does not apply"
-COUPLED = "Minutes need the coupled model."
 
 
 @dataclass(frozen=True)
 class PlanItem:
     """One line of the plan.
 
-    ``today_min`` and ``planned_min`` are minutes from the restore to an empty backlog without and with the change;
-    None where the closed forms give none. ``bounds`` is the quantity that the change bounds, ``price`` what it costs.
+    Attributes:
+        change, target, status: which change, at which part of the scenario, and how far it is.
+        evidence: what the scenario shows, and where.
+        bounds: what the change bounds that the recovery's measures do not show.
+        price: what it costs beside what the measures show: latency, money, attention.
+        owner: who carries it out.
+        apply, undo: commands.
+        terraform: the same as a Terraform snippet, where there is one.
+        edit: the scenario's values with the change, by path: what its worth is computed from. Empty: no number of the
+            recovery changes.
+        effort_days: person-days; None for those of the change.
+        worths: what it is worth in each starting state, once that was computed.
     """
 
     change: str
@@ -45,11 +53,13 @@ class PlanItem:
     evidence: str
     bounds: str = ""
     price: str = ""
-    today_min: float | None = None
-    planned_min: float | None = None
     owner: str = ""
     apply: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
+    terraform: tuple[str, ...] = ()
+    edit: Edit = field(default_factory=dict)
+    effort_days: float | None = None
+    worths: Mapping[str, Worth] | None = field(default=None, compare=False, repr=False)
 
     @property
     def id(self) -> str:
@@ -57,25 +67,52 @@ class PlanItem:
         return f"{self.change}:{self.target}" if self.target else self.change
 
     @property
+    def drain(self) -> Difference | None:
+        """Minutes from the restore to an empty backlog without and with the change alone; None if not computed."""
+        return None if self.worths is None else self.worths[CASES[0]].alone["empty_min"]
+
+    @property
+    def today_min(self) -> float | None:
+        """Minutes to an empty backlog today; None for never, or if not computed."""
+        return None if self.drain is None else self.drain.before
+
+    @property
+    def planned_min(self) -> float | None:
+        """The same with the change alone."""
+        return None if self.drain is None else self.drain.after
+
+    @property
     def bought_min(self) -> float | None:
-        """Minutes of recovery that the change buys; 0 where it buys none, None where they are not known."""
-        if self.today_min is None or self.planned_min is None:
-            return None
-        return max(0.0, self.today_min - self.planned_min)
+        """Minutes of recovery that the change buys; 0 where it buys none, None where that is no number."""
+        bought = None if self.drain is None else self.drain.bought
+        return None if bought is None else max(0.0, bought)
 
     @property
     def cost_min(self) -> float | None:
-        """Minutes of recovery that the change costs; 0 where it costs none, None where they are not known."""
-        if self.today_min is None or self.planned_min is None:
-            return None
-        return max(0.0, self.planned_min - self.today_min)
+        """Minutes of recovery that the change costs; 0 where it costs none, None where that is no number."""
+        bought = None if self.drain is None else self.drain.bought
+        return None if bought is None else max(0.0, -bought)
+
+    @property
+    def buys(self) -> bool:
+        """True if it makes a measure of the recovery better in some starting state."""
+        return self.worths is not None and any(worth.buys for worth in self.worths.values())
 
 
 @dataclass(frozen=True)
 class Change:
     """An entry of the catalogue: one module of :mod:`afterload.plan.changes`, found by itself.
 
-    ``order`` is its place in the guide; ``items`` gives its lines for one team.
+    Attributes:
+        id: stable name.
+        order: its place in the guide's order of change, 1 to 5; 6 for what the guide leaves to the team.
+        title, why: what to do, and why it matters in a recovery.
+        applies_when: to what part of a scenario it applies, in words.
+        exercise: how to see that it worked.
+        reference: where the advice and its figures come from.
+        items: gives its lines for one team.
+        effort_days: usual person-days for one line.
+        risk: what can go wrong with it.
     """
 
     id: str
@@ -85,40 +122,14 @@ class Change:
     exercise: str
     reference: str
     items: Callable[[Estimates], Iterable[PlanItem]]
+    applies_when: str
+    effort_days: float
+    risk: str
 
 
-def worth(item: PlanItem) -> str:
-    """What a line buys, in words: minutes, or what it bounds, and always the price."""
-    parts = []
-    bought, cost = item.bought_min, item.cost_min
-    if bought is not None and cost is not None and item.today_min is not None and item.planned_min is not None:
-        change = f"({format_minutes(item.today_min)} to {format_minutes(item.planned_min)})"
-        if bought > 0:
-            parts.append(f"Buys {format_minutes(bought)} of drain {change}.")
-        elif cost > 0:
-            parts.append(f"Costs {format_minutes(cost)} of drain {change}.")
-        else:
-            parts.append(f"Buys no minutes here: the drain stays at {format_minutes(item.today_min)}.")
-    parts += [text for text in (item.bounds, item.price) if text]
-    return " ".join(parts)
-
-
-def minutes_bought(item: PlanItem) -> str:
-    """The minutes of a line for a table: bought or cost, or where else its worth stands."""
-    if item.status != DO:
-        return ""
-    if item.bought_min is None or item.cost_min is None:
-        return "see worth"
-    return f"costs {format_minutes(item.cost_min)}" if item.cost_min > 0 else format_minutes(item.bought_min)
-
-
-def counted(number: float, thing: str) -> str:
-    """A number of things in words: "1 item", "1,200 items", "no items"."""
-    if number == 0:
-        return f"no {thing}s"
-    if number < 0.5:
-        return f"less than 1 {thing}"
-    return f"{format_count(number)} {thing if round(number) == 1 else thing + 's'}"
+def owner_of(estimates: Estimates, part: object = None) -> str:
+    """Who carries out a change of a part of the scenario: its owner, else the team's."""
+    return getattr(part, "owner", None) or estimates.loaded.scenario.owner or "no owner yet"
 
 
 def share(value: float) -> str:
@@ -135,19 +146,7 @@ def failing(probability: float) -> str:
     return f"{share(probability)} of attempts fail"
 
 
-_SUFFIXES = ("", *(f"_{suffix}" for suffix in (*DURATION_SUFFIXES, *RATE_SUFFIXES)))
-
-
-def where(loaded: LoadedScenario, *path: str | int) -> str:
-    """Where a value or a part of it came from, under whichever of its names it was given: ``orders.yaml line 14``."""
-    *above, last = path
-    keys = [(*above, f"{last}{suffix}") for suffix in _SUFFIXES]
-    for given, origin in loaded.overridden.items():
-        if any(given[: len(key)] == key for key in keys):
-            return origin
-    return next((found for found in (loaded.where(*key) for key in keys) if found != "default"), "default")
-
-
-def quoted(text: str | None, placeholder: str) -> str:
-    """A name for a shell command, quoted where it must be; a placeholder in capitals where there is none."""
-    return shlex.quote(text) if text else placeholder
+def slug(text: str) -> str:
+    """A name as Terraform takes it for a resource: letters, digits and underscores, no digit first."""
+    name = "".join(char if char.isascii() and char.isalnum() else "_" for char in text).strip("_").lower() or "this"
+    return f"r_{name}" if name[0].isdigit() else name

@@ -11,10 +11,12 @@ from typing import Any
 from afterload import __version__
 from afterload.estimates import Estimates
 from afterload.plan.build import Plan
-from afterload.plan.change import PlanItem, minutes_bought, worth
+from afterload.plan.change import PlanItem
+from afterload.plan.compare import Snapshot
+from afterload.plan.wording import minutes_bought, worth
 from afterload.units import format_minutes
 
-__all__ = ["plan_csv", "plan_json", "plan_markdown", "plan_records"]
+__all__ = ["plain_markdown", "plan_csv", "plan_json", "plan_markdown", "plan_records"]
 
 # A spreadsheet reads a cell that begins with one of these as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -85,11 +87,13 @@ def plan_json(plan: Plan, estimates: Estimates) -> str:
         "input_sha256": loaded.digest,
         "afterload": __version__,
         "changes": plan_records(plan),
+        "snapshot": Snapshot.of(estimates, plan).record(),
     }
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _plain(text: str) -> str:
+def plain_markdown(text: str) -> str:
+    """Text that Markdown shows as it is."""
     return _MARKDOWN.sub(r"\\\1", text)
 
 
@@ -104,29 +108,39 @@ def plan_markdown(plan: Plan, estimates: Estimates) -> str:
     scenario = loaded.scenario
     made_up = " The numbers are hypothetical." if scenario.hypothetical else ""
     lines = [
-        f"# Change plan: {_plain(scenario.team)}",
+        f"# Change plan: {plain_markdown(scenario.team)}",
         "",
-        f"{_plain(scenario.incident.name)}. Objective: {format_minutes(scenario.recovery_objective_min)}.{made_up}",
+        f"{plain_markdown(scenario.incident.name)}. Objective: {format_minutes(scenario.recovery_objective_min)}.{made_up}",
         "",
         "| # | Change | Where | Status | Minutes bought | Owner |",
         "| ---: | --- | --- | --- | ---: | --- |",
     ]
     for place, item in enumerate(plan.items, 1):
         cells = (str(place), plan.change(item).title, item.target, item.status, minutes_bought(item), item.owner)
-        lines.append(f"| {' | '.join(_plain(cell) for cell in cells)} |")
+        lines.append(f"| {' | '.join(plain_markdown(cell) for cell in cells)} |")
     for place, item in enumerate(plan.items, 1):
         change = plan.change(item)
-        lines += ["", f"## {place}. {_plain(change.title)}{f': {_plain(item.target)}' if item.target else ''}", ""]
         lines += [
-            f"Status: {item.status}.{f' Owner: {_plain(item.owner)}.' if item.owner else ''} {_plain(change.why)}",
+            "",
+            f"## {place}. {plain_markdown(change.title)}{f': {plain_markdown(item.target)}' if item.target else ''}",
             "",
         ]
-        lines += [f"Evidence: {_plain(item.evidence)}"]
+        lines += [
+            f"Status: {item.status}.{f' Owner: {plain_markdown(item.owner)}.' if item.owner else ''} "
+            f"{plain_markdown(change.why)}",
+            "",
+        ]
+        lines += [f"Evidence: {plain_markdown(item.evidence)}"]
         if worth(item):
-            lines += ["", f"Worth: {_plain(worth(item))}"]
+            lines += ["", f"Worth: {plain_markdown(worth(item))}"]
         for word, commands in (("Apply", item.apply), ("Undo", item.undo)):
             if commands:
                 lines += ["", f"{word}:", "", *_fence(commands)]
-        lines += ["", f"Exercise: {_plain(change.exercise)}", "", f"Reference: {_plain(change.reference)}"]
+        lines += [
+            "",
+            f"Exercise: {plain_markdown(change.exercise)}",
+            "",
+            f"Reference: {plain_markdown(change.reference)}",
+        ]
     lines += ["", f"Input SHA-256 {loaded.digest}, Afterload {__version__}."]
     return "\n".join(lines) + "\n"

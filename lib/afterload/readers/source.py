@@ -47,8 +47,8 @@ class SourceFile:
 def open_source(path: str | Path, most_bytes: int = MAX_BYTES) -> SourceFile:
     """Read one file whole.
 
-    Raises :class:`NotFoundError` where there is none and :class:`InputError` where it is a folder, too large, empty or
-    not text; the message names the file, and the line where there is one.
+    Raises :class:`NotFoundError` where there is none and :class:`InputError` where it is a folder, too large or not text;
+    the message names the file, and the line where there is one. An empty file is text: some commands print nothing.
     """
     name = str(path)
     try:

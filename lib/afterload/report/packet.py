@@ -99,11 +99,12 @@ def chapter_paths(folder: str | Path | None = None, names: Sequence[str] = ()) -
 
 
 def relevant(paths: Sequence[Path], loaded: LoadedScenario) -> tuple[Path, ...]:
-    """The chapters that a scenario has something for: one may say in its metadata which field it ``needs``."""
+    """The chapters that a scenario has something for: one may say in its metadata which field, or one of which, it needs."""
 
     def has_input(path: Path) -> bool:
         needs = read_notebook(path).metadata.get("afterload", {}).get("needs")
-        return needs is None or bool(getattr(loaded.scenario, needs, None))
+        fields = [needs] if isinstance(needs, str) else needs
+        return fields is None or any(getattr(loaded.scenario, field, None) for field in fields)
 
     return tuple(path for path in paths if has_input(path))
 

@@ -1,7 +1,7 @@
 """A team's inputs as typed, validated data, read from one YAML file."""
 
 from afterload.scenario.attachments import ArrivalSeries, ImpactWindow, TimelineEvent
-from afterload.scenario.load import LoadedScenario, load_scenario
+from afterload.scenario.load import LoadedScenario, load_scenario, load_scenario_text
 from afterload.scenario.overrides import Overrides, read_overrides
 from afterload.scenario.problems import Problem, dotted
 from afterload.scenario.schema import (
@@ -32,5 +32,6 @@ __all__ = [
     "TimelineEvent",
     "dotted",
     "load_scenario",
+    "load_scenario_text",
     "read_overrides",
 ]

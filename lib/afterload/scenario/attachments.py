@@ -11,7 +11,7 @@ import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -27,6 +27,7 @@ __all__ = [
     "Attachment",
     "ImpactWindow",
     "TimelineEvent",
+    "note_digest",
     "read_impacts",
     "read_series",
     "read_timeline",
@@ -179,6 +180,15 @@ def read_timeline(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[P
             events.append(TimelineEvent(at, end, row["subsystem"], row["kind"], row["event"]))
     ordered = tuple(sorted(events, key=lambda event: event.at))
     return Attachment(ordered, table.digest), table.problems
+
+
+def note_digest(path: Path, _zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:
+    """The SHA-256 of a file that is read later, by whom it concerns; or the problem of opening it."""
+    try:
+        with path.open("rb") as file:
+            return Attachment(None, file_digest(file, "sha256").hexdigest()), []
+    except OSError as problem:
+        return Attachment(None, ""), [Problem(str(path), 0, "", problem.strerror or str(problem))]
 
 
 def _truth(text: str) -> bool:

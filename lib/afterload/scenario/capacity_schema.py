@@ -154,7 +154,7 @@ class TargetGroup(Section):
     ] = 0
     routing_count: Annotated[
         Count, Field(ge=1, description="Fewer healthy targets of a zone than this: traffic goes to all of them.")
-    ] = limits.whole("elb.minimum_healthy_targets.count.default")
+    ] = limits.whole("elb.target_group.minimum_count.default")
     routing_share: Annotated[
         MaybeShare, if_given(gt=0), Field(description="The same as a share of the zone's targets; none: off.")
     ] = None
@@ -163,7 +163,7 @@ class TargetGroup(Section):
         Field(
             ge=1, validate_default=True, description="Fewer healthy targets of a zone than this: the zone leaves DNS."
         ),
-    ] = limits.whole("elb.minimum_healthy_targets.count.default")
+    ] = limits.whole("elb.target_group.minimum_count.default")
     dns_share: Annotated[
         MaybeShare,
         if_given(gt=0),

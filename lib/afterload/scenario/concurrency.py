@@ -45,12 +45,20 @@ def concurrency_problems(queues: Mapping[str, Mapping[str, Any]]) -> Iterator[Re
                     f"{own} differs from the {known} that queues.{first} gives for the same function, {function!r}",
                     "the same number: a function has one reserved concurrency",
                 )
+    for name, queue in queues.items():
+        function = _function(queue)
+        if function in reserved and queue.get("reserved_concurrency") in (None, "none"):
+            first, known = reserved[function]
+            yield (
+                ("queues", name, "resources", "function"),
+                f"{function!r} has a reserved concurrency of {known} at queues.{first}, and none here",
+                f"reserved_concurrency: {known} here too, since it is the function's",
+            )
     low, high = (limits.whole(f"lambda.sqs.max_concurrency.{end}") for end in ("minimum", "maximum"))
     for name, queue in queues.items():
         path: DataPath = ("queues", name, "drain_cap", "concurrency")
         is_sqs, cap = queue.get("service") == "sqs-lambda", count_in(queue.get("drain_cap"), "concurrency")
-        known_as = reserved.get(_function(queue) or "")
-        bound = count_in(queue, "reserved_concurrency") or (known_as[1] if known_as else None)
+        bound = count_in(queue, "reserved_concurrency")
         if is_sqs and cap and not low <= cap <= high:
             yield path, f"{cap} is out of range for an SQS mapping", f"{low} to {high:,}"
         elif cap and bound and cap > bound:

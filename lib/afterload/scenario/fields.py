@@ -8,12 +8,13 @@ the unit, and always holds that unit.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from difflib import get_close_matches
+from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, get_args, get_origin
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from pydantic import (
     AfterValidator,
@@ -40,6 +41,7 @@ __all__ = [
     "Instant",
     "Label",
     "MaybeCount",
+    "MaybeInstant",
     "MaybeLabel",
     "MaybeMinutes",
     "MaybeNumber",
@@ -56,6 +58,7 @@ __all__ = [
     "Seconds",
     "Section",
     "Share",
+    "Text",
     "Zone",
     "if_given",
     "label_in",
@@ -189,6 +192,17 @@ def label_in(value: Any) -> str | None:
         return None
 
 
+def _text(value: Any) -> str:
+    if isinstance(value, WrittenInt | WrittenFloat):
+        value = value.text
+    if not isinstance(value, str) or not value.strip():
+        raise UnitError(f"{value!r} is not text" if not isinstance(value, str) else "is empty", "some text")
+    text = value.strip()
+    if len(text) > 20_000 or not text.replace("\n", " ").replace("\t", " ").isprintable():
+        raise UnitError(f"{text[:40]!r}... is not plain text", "at most 20,000 printable characters")
+    return text
+
+
 def _maybe_path(value: Any) -> str | None:
     if value is None or value == "none":
         return None
@@ -202,19 +216,6 @@ def _none(value: Any) -> Any:
 
 
 none_is_none = BeforeValidator(_none)
-
-
-def _zone(value: Any) -> ZoneInfo:
-    if isinstance(value, ZoneInfo):
-        return value
-    known = available_timezones()
-    if isinstance(value, str) and value in known:
-        return ZoneInfo(value)
-    near = get_close_matches(str(value), sorted(known), 1, 0.6) or get_close_matches(
-        str(value).title().replace(" ", "_"), sorted(known), 1, 0.5
-    )
-    hint = f"; nearest: {near[0]}" if near else ""
-    raise UnitError(f"{value!r} is not a time zone{hint}", 'an IANA name such as "America/Los_Angeles" or "UTC"')
 
 
 def _instant(value: Any, info: ValidationInfo) -> datetime:
@@ -232,12 +233,20 @@ MaybeLabel = Annotated[
     str | None, BeforeValidator(_maybe_label), WithJsonSchema({"type": ["string", "number", "null"]})
 ]
 MaybePath = Annotated[str | None, BeforeValidator(_maybe_path), WithJsonSchema({"type": ["string", "null"]})]
-Zone = Annotated[ZoneInfo, BeforeValidator(_zone), WithJsonSchema({**_STRING, "examples": ["America/Los_Angeles"]})]
+Zone = Annotated[
+    ZoneInfo, BeforeValidator(units.read_zone), WithJsonSchema({**_STRING, "examples": ["America/Los_Angeles"]})
+]
 Instant = Annotated[
     datetime,
     BeforeValidator(_instant),
     WithJsonSchema({**_STRING, "examples": ["2025-10-19T23:48-07:00"], "pattern": r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}"}),
 ]
+MaybeInstant = Annotated[
+    datetime | None,
+    BeforeValidator(lambda value, info: None if value is None or value == "none" else _instant(value, info)),
+    WithJsonSchema({"type": ["string", "null"], "examples": ["2025-10-19T23:48-07:00"]}),
+]
+Text = Annotated[str, BeforeValidator(_text), WithJsonSchema({**_STRING, "minLength": 1, "maxLength": 20_000})]
 Count = Annotated[
     int,
     BeforeValidator(units.read_count),
@@ -307,11 +316,13 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
+    # A class never changes, and every key of every file asks for these.
     @classmethod
-    def quantities(cls) -> dict[str, Quantity]:
+    @cache
+    def quantities(cls) -> Mapping[str, Quantity]:
         """The fields that hold quantities."""
         found = ((name, quantity_of(field.metadata)) for name, field in cls.model_fields.items())
-        return {name: quantity for name, quantity in found if quantity is not None}
+        return MappingProxyType({name: quantity for name, quantity in found if quantity is not None})
 
     @classmethod
     def base(cls, name: str) -> str:
@@ -320,13 +331,14 @@ class Section(BaseModel):
         return quantity.base(name) if quantity else name
 
     @classmethod
-    def keys(cls) -> dict[str, str]:
+    @cache
+    def keys(cls) -> Mapping[str, str]:
         """Every key that may be written, with the field that it fills."""
         known: dict[str, str] = {}
         for name in cls.model_fields:
             quantity = cls.quantities().get(name)
             known.update(dict.fromkeys(quantity.keys(name) if quantity else (name,), name))
-        return known
+        return MappingProxyType(known)
 
     short_form: ClassVar[JsonSchemaValue | None] = None  # JSON Schema of the text that from_text takes
 

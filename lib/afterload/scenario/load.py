@@ -13,26 +13,27 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 
 from afterload import limits
-from afterload.errors import AfterloadError, NotFoundError, ScenarioError, UnitError
+from afterload.errors import AfterloadError, NotFoundError, OverrideError, ScenarioError, UnitError
 from afterload.resources import BUILTIN, builtin_path
 from afterload.scenario.attachments import (
     ArrivalSeries,
     Attachment,
     ImpactWindow,
     TimelineEvent,
+    note_digest,
     read_impacts,
     read_series,
     read_timeline,
 )
 from afterload.scenario.concurrency import concurrency_problems
 from afterload.scenario.fields import Inside, Section, label_in, section_in
-from afterload.scenario.overrides import Overrides, apply_overrides, read_overrides
+from afterload.scenario.overrides import Overrides, apply_overrides, locate, read_overrides
 from afterload.scenario.problems import Problem, dotted, nearest, problems_of
 from afterload.scenario.ranges import read_range
 from afterload.scenario.schema import Queue, Scenario
-from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_file
+from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_file, read_text
 
-__all__ = ["LoadedScenario", "load_scenario"]
+__all__ = ["LoadedScenario", "load_scenario", "load_scenario_text"]
 
 # Problems shown of one attached file; the rest is counted.
 MOST_ROWS = 100
@@ -55,8 +56,13 @@ class LoadedScenario:
     series: Mapping[str, ArrivalSeries] = field(default_factory=dict)
     ranges: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path = field(default_factory=Path, repr=False)
     tree: YamlTree = field(default_factory=lambda: YamlTree({}), repr=False)
     overridden: Mapping[DataPath, str] = field(default_factory=dict, repr=False)
+
+    def file(self, text: str) -> Path:
+        """The file that a path written in the scenario names."""
+        return _builtin(text, self.folder)
 
     def where(self, *path: str | int) -> str:
         """Where a value came from: ``orders.yaml line 14``, ``--set queues...``, or ``default``."""
@@ -120,6 +126,19 @@ def load_scenario(path: str | Path, overrides: Overrides = None) -> LoadedScenar
     """
     file, name = _locate(path)
     tree, _ = read_file(file)
+    return _load(tree, file, name, overrides)
+
+
+def load_scenario_text(text: str, path: str | Path, overrides: Overrides = None) -> LoadedScenario:
+    """The scenario that ``text`` would be as the file ``path``; files that it names are looked for from there.
+
+    Raises what :func:`load_scenario` raises.
+    """
+    file = Path(path)
+    return _load(read_text(text, str(file)), file, file.name, overrides)
+
+
+def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> LoadedScenario:
     if not isinstance(tree.data, dict) or not tree.data:
         raise ScenarioError(f"{file}:1: is not a scenario: it needs keys such as team, incident and queues")
     changes = read_overrides(overrides)
@@ -151,6 +170,7 @@ def load_scenario(path: str | Path, overrides: Overrides = None) -> LoadedScenar
         series={str(key[1]): item.rows for key, item in read.items() if isinstance(item.rows, ArrivalSeries)},
         ranges=ranges,
         overrides=changes,
+        folder=file.resolve().parent,
         tree=changed,
         overridden=overridden,
     )
@@ -239,7 +259,29 @@ def _cross_checks(tree: YamlTree, overridden: Mapping[DataPath, str]) -> list[Pr
         check.refuse((), "holds nothing to compute", "at least one of queues, call_stacks, clients and fleets")
     _client_modes(check)
     _service_ranges(check)
+    _evidence_paths(check)
     return check.problems
+
+
+def _evidence_paths(check: _Checker) -> None:
+    """Evidence speaks for a value of this file, telemetry for one of its queues."""
+    for path in check.named("evidence"):
+        try:
+            locate(check.tree.data, path, Scenario)
+        except OverrideError as problem:
+            words = str(problem).removeprefix(f"{path}: ")
+            check.refuse(("evidence", path), f"is evidence for nothing: {words}", "the path of a value of this file")
+    queues, telemetry = check.tree.data.get("queues"), check.tree.data.get("telemetry")
+    known = [str(name) for name in queues] if isinstance(queues, dict) else []
+    for place, item in enumerate(telemetry if isinstance(telemetry, list) else ()):
+        wanted = label_in(item.get("queue")) if isinstance(item, dict) else None
+        if wanted is not None and wanted not in known:
+            near = nearest(wanted, known)
+            check.refuse(
+                ("telemetry", place, "queue"),
+                f"{wanted!r} is not one of the queues{f'; nearest: {near}' if near else ''}",
+                f"one of {', '.join(known)}" if known else "a name that stands under queues",
+            )
 
 
 def _client_modes(check: _Checker) -> None:
@@ -327,6 +369,11 @@ def _attachments(
         rate = queue.get("arrival_rate")
         if isinstance(rate, dict):
             wanted.append((("queues", name, "arrival_rate", "series"), rate.get("series"), read_series))
+    wanted.append((("compare_with",), tree.data.get("compare_with"), note_digest))
+    for part in ("exports", "telemetry"):
+        items = tree.data.get(part)
+        for place, item in enumerate(items if isinstance(items, list) else ()):
+            wanted.append(((part, place, "file"), item.get("file") if isinstance(item, dict) else None, note_digest))
     found: dict[DataPath, Attachment] = {}
     problems: list[Problem] = []
     for path, text, reader in wanted:

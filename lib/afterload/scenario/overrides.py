@@ -12,7 +12,7 @@ from afterload.scenario.fields import Inside, Section, section_in
 from afterload.scenario.problems import dotted, nearest
 from afterload.yamltree import DataPath, read_text
 
-__all__ = ["Overrides", "apply_overrides", "read_overrides"]
+__all__ = ["Overrides", "apply_edits", "apply_overrides", "locate", "read_overrides"]
 
 Overrides = Mapping[str, Any] | Iterable[str] | str | None
 
@@ -82,6 +82,45 @@ def apply_overrides(data: Any, overrides: Mapping[str, Any], root: type[Section]
                 raise OverrideError(f"{origin}: replaces what {other} gives: keep one of them")
         given[where] = fields[field] = origin
     return data, given
+
+
+def apply_edits(data: Any, edits: Iterable[Mapping[str, Any]], root: type[Section]) -> Any:
+    """Set the values of several changes in a copy of the data, one change after the other; a later one may replace an
+    earlier one's value. Raises :class:`OverrideError` like :func:`apply_overrides`."""
+    data = copy.deepcopy(data)
+    for edit in edits:
+        for path, value in edit.items():
+            _set(data, path, copy.deepcopy(value), root, path)
+    return data
+
+
+def locate(data: Any, path: str, root: type[Section]) -> DataPath:
+    """The keys of a path as the data has them; a quantity may stand there under a name with its unit.
+
+    Raises :class:`OverrideError` where a part of the path is not known.
+    """
+    copied = copy.deepcopy(data)
+    where, _ = _set(copied, path, None, root, path)
+    *above, last = where
+    parent, kind = data, root
+    try:
+        for key in above:
+            parent, kind = parent[key], _kind_below(kind, str(key))
+    except (KeyError, IndexError, TypeError):
+        return where
+    if isinstance(kind, type) and issubclass(kind, Section) and isinstance(parent, dict):
+        name = kind.keys()[str(last)]
+        quantity = kind.quantities().get(name)
+        last = next((key for key in (quantity.keys(name) if quantity else ()) if key in parent), last)
+    return (*above, last)
+
+
+def _kind_below(kind: Any, key: str) -> Any:
+    if isinstance(kind, Inside):
+        return kind.section
+    if isinstance(kind, type) and issubclass(kind, Section):
+        return section_in(kind.model_fields[kind.keys()[key]].annotation)
+    return None
 
 
 def _set(data: Any, path: str, value: Any, root: type[Section], origin: str) -> tuple[DataPath, DataPath]:

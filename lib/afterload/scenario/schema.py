@@ -11,12 +11,14 @@ from afterload import limits
 from afterload.errors import UnitError
 from afterload.scenario.capacity_schema import ControlLoop, Pollers, Removal, TargetGroup
 from afterload.scenario.coupled_schema import AdmissionPlan, Cache, PlanAutomation, UncertainValue
+from afterload.scenario.evidence_schema import Evidence, Export, Postmortem, Telemetry
 from afterload.scenario.fields import (
     Count,
     Given,
     Instant,
     Label,
     MaybeCount,
+    MaybeInstant,
     MaybeLabel,
     MaybeMinutes,
     MaybeNumber,
@@ -104,6 +106,7 @@ class Incident(Section):
     restored_at: Annotated[Instant, Field(description="When the dependency was back, with an offset.")]
     timeline: Annotated[MaybePath, Field(description="CSV of events: at, end, subsystem, kind, event.")] = None
     impacts: Annotated[MaybePath, Field(description="CSV of impact windows: service, start, end.")] = None
+    source: Annotated[MaybeLabel, Field(description="Where the times come from.")] = None
 
     @field_validator("restored_at")
     @classmethod
@@ -542,3 +545,21 @@ class Scenario(Section):
         none_is_none,
         Field(description="Automation that applies numbered plans, or published for that of the reference event."),
     ] = None
+    evidence: Annotated[
+        dict[str, Evidence], Field(description="Where values came from, by path, such as queues.orders.arrival_rate.")
+    ] = {}
+    evidence_limit_min: Annotated[Minutes, Field(gt=0, description="Age at which evidence is too old to trust.")] = (
+        90 * 24 * 60.0
+    )
+    compare_with: Annotated[
+        MaybePath, Field(description="An earlier scenario, or the plan file of an earlier run, to compare with.")
+    ] = None
+    as_of: Annotated[
+        MaybeInstant,
+        Field(description="Moment for which the age of evidence is told; the day of the run if not given."),
+    ] = None
+    exports: Annotated[
+        tuple[Export, ...], Field(description="Exported settings for the audit: AWS CLI output, Terraform.")
+    ] = ()
+    telemetry: Annotated[tuple[Telemetry, ...], Field(description="Measured series of the incident.")] = ()
+    postmortem: Annotated[Postmortem | None, none_is_none, Field(description="The team's account of the event.")] = None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate, estimate_queue
-from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, counted, quoted, where
+from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, counted, quoted, slug, where
 from afterload.scenario import Queue
 from afterload.units import format_duration
 
@@ -49,16 +49,15 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     planned = estimate_queue(loaded, item.name, changed)
     apply, undo = _commands(queue, planned_limit)
     words = ""
-    if item.drain_min is None and planned.drain_min is not None:
-        words = f"Brings the drain from never to {format_duration(planned.drain_min)}."
-    elif planned.drain_min is None and useful is not None and not fits:
+    if planned.drain_min is None and useful is not None and not fits:
         words = "Does not make the backlog drain: the service rate is too low for what arrives."
     return PlanItem(
         ID, target, DO, evidence,
         bounds=f"{words} No item older than {format_duration(planned_limit)} is served.".strip(),
         price=_price(item, planned),
-        today_min=item.drain_min, planned_min=planned.drain_min,
-        owner=owner, apply=apply, undo=undo,
+        owner=owner, apply=apply, undo=undo, terraform=_terraform(queue, planned_limit),
+        edit={f"{target}.age_limit": f"{round(planned_limit * 60, 6):g} s",
+              f"{target}.on_failure_destination": queue.on_failure_destination or "destination"},
     )  # fmt: skip
 
 
@@ -131,6 +130,21 @@ def _commands(queue: Queue, limit_min: float) -> tuple[tuple[str, ...], tuple[st
     )
 
 
+def _terraform(queue: Queue, limit_min: float) -> tuple[str, ...]:
+    sink = json.dumps(queue.on_failure_destination or "DESTINATION_ARN")
+    if queue.service == "lambda-async":
+        return (
+            f'resource "aws_lambda_function_event_invoke_config" "{slug(queue.resources.function or "function")}" {{\n'
+            f"  function_name                = {json.dumps(queue.resources.function or 'FUNCTION_NAME')}\n"
+            f"  maximum_event_age_in_seconds = {round(limit_min * 60)}\n"
+            "  maximum_retry_attempts       = 1\n"
+            "  destination_config {\n    on_failure {\n"
+            f"      destination = {sink}\n"
+            "    }\n  }\n}",
+        )
+    return ()
+
+
 CHANGE = Change(
     id=ID,
     order=2,
@@ -142,4 +156,7 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of change; service documentation of age limits and destinations",
     items=_items,
+    applies_when="a queue or asynchronous invocation holds work that goes stale, and nothing records what expires",
+    effort_days=2,
+    risk="Work that somebody still wanted expires: agree on its useful life with those who wait for it.",
 )

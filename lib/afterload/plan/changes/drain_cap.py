@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from afterload import limits
-from afterload.estimates import CapEstimate, Estimates, QueueEstimate, estimate_queue
+from afterload.estimates import CapEstimate, Estimates, QueueEstimate
 from afterload.model.backlog import cap_rate_per_min
-from afterload.plan.change import COUPLED, DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, quoted, where
+from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, quoted, slug, where
 from afterload.scenario import Queue
 from afterload.scenario.capacity_schema import Pollers
-from afterload.scenario.schema import DrainCap
 from afterload.units import format_duration, format_rate
 
 __all__ = ["CHANGE"]
@@ -32,7 +32,7 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     if cap is None or cap.safe_concurrency is None:
         missing = f"queues.{item.name}.item_time" if cap else f"queues.{item.name}.dependency and its tested rate"
         ask = f"It has {today} ({line}). The safe cap needs {missing}."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, bounds=COUPLED, owner=owner)
+        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
     room = (
         f"{cap.dependency} was tested to {format_rate(cap.tested_rate_per_min)} and has "
         f"{format_rate(cap.direct_rate_per_min)} of direct traffic ({where(loaded, 'dependencies', cap.dependency)})"
@@ -52,27 +52,16 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
             ID, target, NEEDS_EVIDENCE,
             f"{evidence} Direct traffic leaves too little room for a cap: test the dependency to a higher rate, or hold "
             "direct traffic back while the backlog drains.",
-            bounds=COUPLED, owner=owner,
+            owner=owner,
         )  # fmt: skip
     if queue.concurrency_limit is not None and queue.concurrency_limit <= cap.safe_concurrency:
         return PlanItem(ID, target, IN_PLACE, evidence, owner=owner)
-    changed = queue.model_copy(
-        update={"provisioned_pollers": _bounded(pollers, safe)}
-        if pollers
-        else {"drain_cap": DrainCap(concurrency=safe)}
-    )
-    planned = estimate_queue(loaded, item.name, changed)
-    words = ""
-    if planned.drain_min is None and item.drain_min is None:
-        words = "With or without it the backlog never drains at these rates."
-    elif planned.drain_min is None:
-        words = "With this cap the backlog never drains: the dependency needs a higher tested rate."
+    apply, undo = _commands(queue, safe)
     return PlanItem(
         ID, target, DO, evidence,
-        bounds=_bounds(cap, safe, item, words),
-        price="" if item.drain_min == planned.drain_min else "The drain is held below what the consumers could do.",
-        today_min=item.drain_min, planned_min=planned.drain_min,
-        owner=owner, **_commands(queue, safe),
+        bounds=_bounds(cap, safe, item),
+        owner=owner, apply=apply, undo=undo, terraform=_terraform(queue, safe),
+        edit=_edit(target, pollers, safe),
     )  # fmt: skip
 
 
@@ -94,16 +83,13 @@ def _bounded(pollers: Pollers, safe: int) -> Pollers:
     return Pollers(minimum=min(pollers.minimum, most), maximum=most)
 
 
-def _bounds(cap: CapEstimate, safe: int, item: QueueEstimate, words: str) -> str:
+def _bounds(cap: CapEstimate, safe: int, item: QueueEstimate) -> str:
     rate = format_rate(cap_rate_per_min(safe, item.queue.item_time_s or 1.0))
     text = (
         f"A cap of {safe:,} at once bounds the drain at {rate}, so that {cap.dependency} stays within its tested rate."
     )
     if cap.overloads:
-        text += (
-            f" Today the drain alone is {format_rate(cap.drain_rate_per_min)} where {format_rate(cap.room_per_min)} fit: "
-            f"what the overload costs needs the coupled model."
-        )
+        text += f" Today the drain alone is {format_rate(cap.drain_rate_per_min)} where {format_rate(cap.room_per_min)} fit."
     if cap.ramp_passes_room_after_s is not None and item.queue.concurrency_limit is None:
         after = format_duration(cap.ramp_passes_room_after_s / 60)
         text += (
@@ -111,7 +97,7 @@ def _bounds(cap: CapEstimate, safe: int, item: QueueEstimate, words: str) -> str
             if cap.overloads
             else f" Only the consumers' own rate keeps the drain below that: an uncapped ramp would pass it after {after}."
         )
-    return f"{text} {words}".strip()
+    return text
 
 
 def _others(estimates: Estimates, item: QueueEstimate, cap: CapEstimate) -> str:
@@ -131,33 +117,55 @@ def _others(estimates: Estimates, item: QueueEstimate, cap: CapEstimate) -> str:
     )
 
 
-def _commands(queue: Queue, safe: int) -> dict[str, tuple[str, ...]]:
+def _commands(queue: Queue, safe: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if queue.service == "sqs-lambda":
         mapping = quoted(queue.resources.event_source_mapping, "MAPPING_UUID")
         command = f"aws lambda update-event-source-mapping --uuid {mapping}"
         if queue.provisioned_pollers is not None:
             command += " --provisioned-poller-config"
             planned, now = _bounded(queue.provisioned_pollers, safe), queue.provisioned_pollers
-            return {
-                "apply": (f"{command} MinimumPollers={planned.minimum},MaximumPollers={planned.maximum}",),
-                "undo": (f"{command} MinimumPollers={now.minimum},MaximumPollers={now.maximum}",),
-            }
+            return (
+                (f"{command} MinimumPollers={planned.minimum},MaximumPollers={planned.maximum}",),
+                (f"{command} MinimumPollers={now.minimum},MaximumPollers={now.maximum}",),
+            )
         command += " --scaling-config"
         earlier = f"MaximumConcurrency={queue.drain_cap.concurrency}" if queue.drain_cap else "'{}'"
-        return {"apply": (f"{command} MaximumConcurrency={safe}",), "undo": (f"{command} {earlier}",)}
+        return (f"{command} MaximumConcurrency={safe}",), (f"{command} {earlier}",)
     if queue.service == "lambda-async":
         function = quoted(queue.resources.function, "FUNCTION_NAME")
         command = f"aws lambda put-function-concurrency --function-name {function} --reserved-concurrent-executions"
         undo = f"aws lambda delete-function-concurrency --function-name {function}"
-        return {
-            "apply": ("# this also limits synchronous calls of the function", f"{command} {safe}"),
-            "undo": (f"{command} {queue.concurrency_limit}" if queue.concurrency_limit else undo,),
-        }
+        return (
+            ("# this also limits synchronous calls of the function", f"{command} {safe}"),
+            (f"{command} {queue.concurrency_limit}" if queue.concurrency_limit else undo,),
+        )
     earlier = f"set {queue.drain_cap.concurrency} again" if queue.drain_cap else "remove the limit"
-    return {
-        "apply": (f"# limit the consumer's worker pool to {safe} items at once",),
-        "undo": (f"# {earlier} in the consumer's worker pool",),
-    }
+    return (
+        (f"# limit the consumer's worker pool to {safe} items at once",),
+        (f"# {earlier} in the consumer's worker pool",),
+    )
+
+
+def _edit(target: str, pollers: Pollers | None, safe: int) -> dict[str, Any]:
+    """What it changes in the scenario: the service takes no maximum concurrency beside provisioned pollers."""
+    if pollers is None:
+        return {f"{target}.drain_cap": {"concurrency": safe}}
+    bounded = _bounded(pollers, safe)
+    return {f"{target}.provisioned_pollers": {"minimum": bounded.minimum, "maximum": bounded.maximum}}
+
+
+def _terraform(queue: Queue, safe: int) -> tuple[str, ...]:
+    if queue.service != "sqs-lambda":
+        return ()
+    block = f"scaling_config {{\n    maximum_concurrency = {safe}\n  }}"
+    if queue.provisioned_pollers is not None:
+        bounded = _bounded(queue.provisioned_pollers, safe)
+        least, most = f"minimum_pollers = {bounded.minimum}", f"maximum_pollers = {bounded.maximum}"
+        block = f"provisioned_poller_config {{\n    {least}\n    {most}\n  }}"
+    return (
+        f'resource "aws_lambda_event_source_mapping" "{slug(queue.resources.function or "mapping")}" {{\n'
+        f"  # beside what the mapping has already\n  {block}\n}}",
+    )
 
 
 CHANGE = Change(
@@ -171,4 +179,7 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of admission; service documentation of maximum concurrency",
     items=_items,
+    applies_when="a queue drains into a dependency whose tested rate is known",
+    effort_days=0.5,
+    risk="A cap below what arrives never drains the backlog; lift it in steps after the recovery.",
 )

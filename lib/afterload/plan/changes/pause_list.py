@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from afterload.estimates import Estimates, FleetEstimate
-from afterload.plan.change import COUPLED, DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, counted, quoted, where
+from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, counted, quoted, where
 from afterload.scenario import REMOVAL_PROCESSES
 from afterload.scenario.schema import Automation
 from afterload.units import format_duration
@@ -31,7 +31,7 @@ def _item(estimates: Estimates, item: FleetEstimate) -> PlanItem:
         return PlanItem(
             ID, target, NEEDS_EVIDENCE,
             f"The scenario does not say what can remove capacity: give fleets.{item.name}.removal_automation.",
-            bounds=COUPLED, owner=owner,
+            owner=owner,
             apply=(f"aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names {group}",),
         )  # fmt: skip
     running = [entry for entry in automation if not entry.paused]
@@ -44,9 +44,12 @@ def _item(estimates: Estimates, item: FleetEstimate) -> PlanItem:
     return PlanItem(
         ID, target, DO,
         f"{names} can remove capacity while launches fail ({line}).{f' Already paused then: {paused}.' if paused else ''}",
-        bounds=f"{_bounds(item)} {COUPLED}",
+        bounds=_bounds(item),
         price="While paused, failed instances stay in the fleet and scale-in does not save money.",
         owner=owner, apply=apply, undo=undo,
+        edit={f"{target}.removal_automation": [
+            {"name": entry.name, "paused": True, "pause": entry.pause, "resume": entry.resume} for entry in automation
+        ]},
     )  # fmt: skip
 
 
@@ -97,4 +100,7 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of change; Auto Scaling documentation of suspended processes",
     items=_items,
+    applies_when="something can remove capacity from a fleet by itself",
+    effort_days=1,
+    risk="Resuming everything at once terminates what was marked unhealthy meanwhile: reset health first.",
 )

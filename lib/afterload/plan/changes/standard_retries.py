@@ -8,7 +8,6 @@ from afterload import limits
 from afterload.estimates import Estimates, StackEstimate
 from afterload.model.retries import stack
 from afterload.plan.change import (
-    COUPLED,
     DO,
     IN_PLACE,
     NEEDS_EVIDENCE,
@@ -52,7 +51,7 @@ def _client(estimates: Estimates, name: str, client: Client) -> PlanItem:
         return PlanItem(
             ID, target, NEEDS_EVIDENCE,
             f"{evidence} The default mode depends on the version: give clients.{name}.version.",
-            bounds=COUPLED, owner=owner,
+            owner=owner,
             apply=(f'python -c "import {client.sdk}; print({client.sdk}.__version__)"', "aws configure get retry_mode"),
         )  # fmt: skip
     if attempts == 1:
@@ -62,7 +61,7 @@ def _client(estimates: Estimates, name: str, client: Client) -> PlanItem:
         return PlanItem(
             ID, target, NEEDS_EVIDENCE,
             f"{evidence} This SDK has no standard mode: bound its attempts and give it a retry budget in the code.",
-            bounds=COUPLED, owner=owner,
+            owner=owner,
         )  # fmt: skip
     usual = standard.attempts or 3
     if preset.mode in ("standard", "adaptive") and (attempts is None or attempts <= usual):
@@ -75,8 +74,8 @@ def _client(estimates: Estimates, name: str, client: Client) -> PlanItem:
     return PlanItem(
         ID, target, DO, evidence,
         bounds=(
-            f"Bounds attempts a failing call from {before} to {planned}{added}. {COUPLED}" if fewer else
-            f"Keeps at most {planned} attempts a call{added or ', with the backoff of standard mode'}. {COUPLED}"
+            f"Bounds attempts a failing call from {before} to {planned}{added}." if fewer else
+            f"Keeps at most {planned} attempts a call{added or ', with the backoff of standard mode'}."
         ),
         price="Calls that a later attempt would have saved fail sooner." if fewer else "",
         owner=owner,
@@ -85,6 +84,7 @@ def _client(estimates: Estimates, name: str, client: Client) -> PlanItem:
                "# what the code sets itself goes before these variables"),
         undo=(_set("AWS_RETRY_MODE", None if client.mode == "default" else client.mode),
               _set("AWS_MAX_ATTEMPTS", client.max_attempts)),
+        edit={f"{target}.mode": "standard", f"{target}.max_attempts": planned},
     )  # fmt: skip
 
 
@@ -122,12 +122,15 @@ def _stack(estimates: Estimates, item: StackEstimate) -> PlanItem:
         bounds=(
             f"Bounds the multiplier from {format_number(item.result.multiplier)} to {format_number(planned.multiplier)}"
             f"{'' if probability == 1 else f', and from {format_number(all_fail)} to {kept.tries} when every attempt fails,'} "
-            f"by leaving retries to {kept.name}. {COUPLED}"
+            f"by leaving retries to {kept.name}."
         ),
         price=_success(item.result.success_probability, planned.success_probability),
         owner=owner,
         apply=(f"# set 1 try in: {names}", f"# keep {kept.tries} tries in: {kept.name}"),
         undo=tuple(f"# set {layer.tries} tries again in: {layer.name}" for layer in retrying if layer is not kept),
+        edit={f"{target}.layers": [
+            {"name": layer.name, "tries": layer.tries if layer is kept else 1} for layer in layers
+        ]},
     )  # fmt: skip
 
 
@@ -156,4 +159,7 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, retries; SDK reference guide, retry behaviour",
     items=_items,
+    applies_when="a client retries in a mode other than standard, or more than one layer of a call stack retries",
+    effort_days=1,
+    risk="Calls that a later attempt would have saved fail sooner: watch the error rate of each caller.",
 )

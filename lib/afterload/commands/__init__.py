@@ -1,0 +1,1 @@
+"""Commands beside those of :mod:`afterload.cli`, a module for each group of them."""

@@ -1,0 +1,37 @@
+"""Phrases that findings and the plan share: numbers of things, where a value came from, names in commands."""
+
+from __future__ import annotations
+
+import shlex
+
+from afterload.scenario import LoadedScenario
+from afterload.units import DURATION_SUFFIXES, RATE_SUFFIXES, format_count
+
+__all__ = ["counted", "quoted", "where"]
+
+
+def counted(number: float, thing: str) -> str:
+    """A number of things in words: "1 item", "1,200 items", "no items"."""
+    if number == 0:
+        return f"no {thing}s"
+    if number < 0.5:
+        return f"less than 1 {thing}"
+    return f"{format_count(number)} {thing if round(number) == 1 else thing + 's'}"
+
+
+_SUFFIXES = ("", *(f"_{suffix}" for suffix in (*DURATION_SUFFIXES, *RATE_SUFFIXES)))
+
+
+def where(loaded: LoadedScenario, *path: str | int) -> str:
+    """Where a value or a part of it came from, under whichever of its names it was given: ``orders.yaml line 14``."""
+    *above, last = path
+    keys = [(*above, f"{last}{suffix}") for suffix in _SUFFIXES]
+    for given, origin in loaded.overridden.items():
+        if any(given[: len(key)] == key for key in keys):
+            return origin
+    return next((found for found in (loaded.where(*key) for key in keys) if found != "default"), "default")
+
+
+def quoted(text: str | None, placeholder: str) -> str:
+    """A name for a shell command, quoted where it must be; a placeholder in capitals where there is none."""
+    return shlex.quote(text) if text else placeholder

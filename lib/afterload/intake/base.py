@@ -1,0 +1,29 @@
+"""The beginning of a scenario that an import fills: who, where, and which event, with nothing made up in it."""
+
+from __future__ import annotations
+
+import json
+
+from afterload.scenario.fields import label_in
+
+__all__ = ["base_scenario"]
+
+
+def base_scenario(team: str, zone: str) -> str:
+    """YAML text with the reference event as the incident, as a default that a person replaces.
+
+    Raises :class:`UnitError` for a name that is none; the zone is checked when the scenario is read.
+    """
+    name = json.dumps(label_in(team) or team, ensure_ascii=False)
+    return f"""\
+# Filled by afterload import: every value has its evidence below. Values that you change by hand are kept.
+team: {name}
+time_zone: {zone}
+recovery_objective: 240 min # from dependency restored to first-attempt age back at baseline: agree on your own
+
+incident: # a default, the reference event: give your own times
+  name: us-east-1, 19 and 20 October 2025
+  trigger: 2025-10-19T23:48-07:00
+  restored_at: 2025-10-20T02:40-07:00
+  source: provider's published summary of the event
+"""

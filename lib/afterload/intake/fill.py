@@ -1,0 +1,136 @@
+"""Write what exports offer into a scenario: hand-made values and comments stay, and every value gets its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+from afterload.errors import ScenarioError, UnitError
+from afterload.intake.proposal import Account, Missing, Outcome, Proposal, newest
+from afterload.readers.reading import Remark
+from afterload.scenario import load_scenario_text
+from afterload.scenario.evidence import same_value
+from afterload.scenario.fields import Section
+from afterload.scenario.overrides import locate
+from afterload.scenario.schema import CallStack, Client, Dependency, Fleet, Queue, Scenario
+from afterload.yamledit import YamlText
+from afterload.yamltree import DataPath
+
+__all__ = ["fill"]
+
+PARTS: dict[str, type[Section]] = {
+    "queues": Queue, "fleets": Fleet, "clients": Client, "dependencies": Dependency, "call_stacks": CallStack,
+}  # fmt: skip
+# A scenario is read again after each refusal; each drops at least one value.
+MOST_ROUNDS = 50
+
+
+def fill(
+    text: str,
+    path: str | Path,
+    proposals: Iterable[Proposal],
+    missing: Iterable[Missing] = (),
+    remarks: Iterable[Remark] = (),
+    rejected: Collection[str] = (),
+) -> Account:
+    """The text of a scenario with what exports offer written into it, and the account of every value.
+
+    Parameters:
+        text: the scenario as it stands.
+        path: the file it is, or will be: files that it names are looked for from there.
+        proposals: what exports offer; of several for one field the one exported last counts.
+        missing, remarks: what could not be learned and what readers had to say, for the account.
+        rejected: paths that whoever imports does not want.
+
+    A value written by an earlier import, and not changed since, is updated; any other value that stands there is kept.
+    Parts that lack values which they cannot do without are held back, and a value with which the scenario would be
+    wrong is refused, with the reason. Raises :class:`InputError` where the text is no YAML.
+    """
+    offered = newest(proposals)
+    refused: dict[DataPath, str] = {}
+    for _ in range(MOST_ROUNDS):
+        edit = YamlText(text, str(path))
+        outcomes = [_place(edit, item, refused, rejected) for item in offered]
+        outcomes = _held(edit, text, outcomes)
+        final = YamlText(text, str(path))
+        for outcome in outcomes:
+            if outcome.fate in ("new", "updated"):
+                _write(final, outcome.proposal)
+        wrong = _problems(final.text, path)
+        new = {item.path: reason for item in offered if (reason := _blamed(item, wrong)) and item.path not in refused}
+        if not new:
+            return Account(final.text, tuple(outcomes), tuple(missing), tuple(remarks))
+        refused.update(new)
+    return Account(text, tuple(Outcome(item, "refused", reason="too many conflicts") for item in offered))
+
+
+def _place(edit: YamlText, item: Proposal, refused: dict[DataPath, str], rejected: Collection[str]) -> Outcome:
+    keys = _keys(edit.data, item.path)
+    before = edit.get(keys)
+    if item.name in rejected:
+        return Outcome(item, "rejected", before)
+    if item.path in refused:
+        return Outcome(item, "refused", before, refused[item.path])
+    if before is not None and same_value(keys, before, item.value):
+        return Outcome(item, "same", before)
+    if before is None:
+        return Outcome(item, "new")
+    evidence = (edit.get(("evidence",)) or {}).get(item.name)
+    if isinstance(evidence, dict) and same_value(keys, before, evidence.get("value")):
+        return Outcome(item, "updated", before)
+    return Outcome(item, "kept", before, "a value made by hand stands there")
+
+
+def _keys(data: Any, path: DataPath) -> DataPath:
+    """The keys under which a value stands: ``retention`` may be written as ``retention_days``."""
+    if path[0] == "uncertain":
+        # Named by the whole path of the value that it is about.
+        return path
+    if len(path) >= 2 and path[0] in PARTS and path[1] not in ((data or {}).get(path[0]) or {}):
+        return path
+    return locate(data, ".".join(map(str, path)), Scenario) if path[0] in Scenario.keys() else path
+
+
+def _held(edit: YamlText, text: str, outcomes: list[Outcome]) -> list[Outcome]:
+    """Hold back new parts, such as a queue, that lack what they cannot do without."""
+    lacking: dict[DataPath, str] = {}
+    offered = {outcome.proposal.path for outcome in outcomes if outcome.fate == "new"}
+    for head in {path[:2] for path in offered if path[0] in PARTS and len(path) > 2}:
+        if edit.get(head) is not None:
+            continue
+        section = PARTS[str(head[0])]
+        needed = [section.base(name) for name, field in section.model_fields.items() if field.is_required()]
+        absent = [name for name in needed if not any(path[:3] == (*head, name) for path in offered)]
+        if absent:
+            lacking[head] = f"{'.'.join(map(str, head))} also needs {', '.join(absent)}"
+    return [
+        Outcome(outcome.proposal, "held", outcome.before, lacking[outcome.proposal.path[:2]])
+        if outcome.fate == "new" and outcome.proposal.path[:2] in lacking
+        else outcome
+        for outcome in outcomes
+    ]
+
+
+def _write(edit: YamlText, item: Proposal) -> None:
+    edit.set(_keys(edit.data, item.path), item.value)
+    if item.basis is not None:
+        edit.set(("evidence", item.name), item.evidence())
+
+
+def _problems(text: str, path: str | Path) -> list[tuple[str, str]]:
+    try:
+        load_scenario_text(text, path)
+    except ScenarioError as error:
+        return [(getattr(problem, "field", ""), getattr(problem, "message", "")) for problem in error.problems]
+    except UnitError as error:
+        return [("", str(error))]
+    return []
+
+
+def _blamed(item: Proposal, problems: list[tuple[str, str]]) -> str:
+    """Why the scenario is wrong with a value; empty text if it is not to blame."""
+    for field, message in problems:
+        if field and (field == item.name or item.name.startswith(f"{field}.") or field.startswith(f"{item.name}.")):
+            return message
+    return ""

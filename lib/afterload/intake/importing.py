@@ -1,0 +1,313 @@
+"""Import files that a team already has: tell what each is, read it, and fill the team's scenario with what it offers."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from afterload.errors import InputError, NotFoundError, UnitError
+from afterload.files import write_whole
+from afterload.findings.telemetry import read_telemetry
+from afterload.intake.cloud import cloud_missing, cloud_proposals
+from afterload.intake.fill import fill
+from afterload.intake.metrics import Assigned, assign, metric_proposals, read_assignment
+from afterload.intake.proposal import Account, Missing, Proposal
+from afterload.readers.cloud import is_cloud_file, read_cloud_file
+from afterload.readers.metrics import read_metrics_file
+from afterload.readers.reading import Inventory, Remark
+from afterload.readers.series import MetricFile
+from afterload.readers.timeline import Timeline, read_timeline_file, to_csv
+from afterload.scenario import LoadedScenario, load_scenario_text
+from afterload.units import read_instant
+from afterload.yamledit import YamlText
+
+__all__ = ["Imported", "Wishes", "import_again", "import_files", "read_any"]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a person says beside the files.
+
+    Attributes:
+        zone: the zone that times without one are in; the scenario's own if None.
+        date: the day of the incident, for times without a date.
+        subjects: for an export without a name, by its path: the function, queue or target group that it is about.
+        series: assignments of metrics, as in ``sent=arrivals:orders:count``.
+        values: values given by hand, by path; their evidence says that nobody measured them.
+        rejected: paths that are not wanted.
+    """
+
+    zone: ZoneInfo | None = None
+    date: dt.date | None = None
+    subjects: Mapping[str, str] = field(default_factory=dict)
+    series: tuple[str, ...] = ()
+    values: Mapping[str, str] = field(default_factory=dict)
+    rejected: Collection[str] = ()
+
+
+_NOTHING = Wishes()
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The account of an import, with what each file was, and files to write beside the scenario.
+
+    ``problem`` says why the new text is no scenario yet; empty if it is one.
+    """
+
+    account: Account
+    kinds: Mapping[str, str]
+    beside: Mapping[Path, str] = field(default_factory=dict)
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Read:
+    """One file as it was read: one of the three is not None."""
+
+    path: str
+    cloud: Inventory | None = None
+    metrics: MetricFile | None = None
+    timeline: Timeline | None = None
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        if self.cloud is not None:
+            kinds = sorted({item.kind for item in self.cloud.observations})
+            return f"cloud settings ({', '.join(kinds) or 'none'})"
+        if self.metrics is not None:
+            return f"metrics ({len(self.metrics.series)} series)"
+        events = self.timeline.events if self.timeline is not None else ()
+        return f"timeline ({len(events)} events)"
+
+
+def read_any(path: str | Path, wishes: Wishes = _NOTHING) -> Read:
+    """Read one file, whatever it is; its content tells.
+
+    Raises :class:`InputError` that says why it is none of the kinds, kind by kind.
+    """
+    name = str(path)
+    if not Path(path).exists():
+        raise NotFoundError(f"{name}: no such file")
+    subject = wishes.subjects.get(name) or wishes.subjects.get(Path(name).name)
+    if Path(path).is_dir():
+        return Read(name, timeline=read_timeline_file(path, zone=wishes.zone, date=wishes.date))
+    if subject is not None or is_cloud_file(path):
+        return Read(name, cloud=read_cloud_file(path, subject=subject))
+    why: list[str] = []
+    try:
+        return Read(name, metrics=read_metrics_file(path, zone=wishes.zone))
+    except InputError as problem:
+        why.append(f"as metrics: {_reason(problem, name)}")
+    try:
+        return Read(name, timeline=read_timeline_file(path, zone=wishes.zone, date=wishes.date))
+    except InputError as problem:
+        why.append(f"as a timeline: {_reason(problem, name)}")
+    raise InputError(
+        f"{name}: is no file that can be imported; {'; '.join(why)}; nor is it JSON of the AWS CLI or of terraform show -json"
+    )
+
+
+def _reason(problem: InputError, name: str) -> str:
+    return str(problem).removeprefix(f"{name}: ").removeprefix(name)
+
+
+def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wishes: Wishes = _NOTHING) -> Imported:
+    """Read files and fill the scenario ``text``, which is, or will be, the file ``target``.
+
+    Nothing is written: the account holds the new text, and ``beside`` a timeline's CSV for the scenario to name.
+    Raises :class:`InputError` where a file is of no known kind, a metric or value names nothing, or the text is no YAML.
+    """
+    if wishes.zone is None:
+        wishes = replace(wishes, zone=_zone_of(text, target))
+    read = [read_any(path, wishes) for path in paths]
+    # What a person says stands first: the incident's times decide what metrics mean.
+    said = fill(text, target, _by_hand(wishes.values), rejected=wishes.rejected)
+    data = YamlText(said.text, str(target)).data or {}
+    inventory = Inventory.joined(item.cloud for item in read if item.cloud is not None)
+    from_cloud = cloud_proposals(inventory, data)
+    assigned, remarks = _assigned(read, wishes, data, from_cloud, Path(target))
+    from_metrics, missing, doubts = _metrics(assigned, data, wishes)
+    timeline = Timeline.joined(item.timeline for item in read if item.timeline is not None)
+    remarks += [*inventory.remarks, *doubts, *timeline.remarks]
+    remarks += [remark for item in read if item.metrics is not None for remark in item.metrics.remarks]
+    proposals = [*_by_hand(wishes.values), *from_cloud, *from_metrics]
+    beside: dict[Path, str] = {}
+    if timeline.events:
+        path = Path(target).with_name(f"{Path(target).stem}-timeline.csv")
+        beside[path] = to_csv(timeline)
+        proposals.append(Proposal(("incident", "timeline"), path.name, None, note=f"{len(timeline.events)} events"))
+    with _standing(beside):
+        account = fill(text, target, proposals, [*cloud_missing(inventory, data), *missing], remarks, wishes.rejected)
+        edit = YamlText(account.text, str(target))
+        _attach(edit, read, assigned, wishes, Path(target))
+        problem = _problem(edit.text, target)
+    kinds = {item.path: item.kind for item in read}
+    return Imported(replace(account, text=edit.text), kinds, beside, problem)
+
+
+def import_again(loaded: LoadedScenario) -> Imported:
+    """Read the exports and metrics that a scenario names once more: what they say against what stands there now.
+
+    Raises :class:`InputError` where one of them cannot be read any more.
+    """
+    path = Path(loaded.tree.name)
+    measured, _ = read_telemetry(loaded)
+    scenario = loaded.scenario
+    exports = {str(loaded.file(item.file)): item.subject for item in scenario.exports}
+    files = [*exports, *(str(loaded.file(item.file)) for item in scenario.telemetry)]
+    wishes = Wishes(
+        subjects={file: subject for file, subject in exports.items() if subject is not None},
+        series=tuple(
+            f"{item.series.title}={item.entry.signal}:{item.entry.queue or ''}:{item.entry.unit or ''}".rstrip(":")
+            for item in measured
+        ),
+    )
+    if not files:
+        return Imported(Account("", ()), {})
+    return import_files(list(dict.fromkeys(files)), path.read_text(encoding="utf-8-sig"), path, wishes)
+
+
+def _zone_of(text: str, target: str | Path) -> ZoneInfo | None:
+    name = YamlText(text, str(target)).get(("time_zone",))
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, TypeError, OSError):
+        return None
+
+
+def _problem(text: str, target: str | Path) -> str:
+    try:
+        load_scenario_text(text, target)
+    except InputError as problem:
+        return str(problem)
+    return ""
+
+
+@contextmanager
+def _standing(files: Mapping[Path, str]) -> Iterator[None]:
+    """Files that a scenario will name, for as long as it is read; those that stood there already are left alone."""
+    made = [path for path in files if not path.exists()]
+    try:
+        for path in made:
+            write_whole(path, files[path])
+        yield
+    finally:
+        for path in made:
+            path.unlink(missing_ok=True)
+
+
+def _by_hand(values: Mapping[str, str]) -> list[Proposal]:
+    """Values that a person gives in the command: written, and marked as guessed."""
+    found = []
+    for name, value in values.items():
+        parts = name.split(".")
+        if len(parts) < 2:
+            path: tuple[str, ...] = (name,)
+        elif parts[0] in ("queues", "fleets", "clients", "dependencies", "call_stacks") and len(parts) > 3:
+            # A name may have dots in it: the field is the last part.
+            path = (parts[0], ".".join(parts[1:-1]), parts[-1])
+        else:
+            path = tuple(parts)
+        found.append(Proposal(path, value, "guessed", note="given by hand"))
+    return found
+
+
+def _queues(data: Any, proposals: Iterable[Proposal]) -> dict[str, frozenset[str]]:
+    """Every queue, of the file or offered, with the names by which a series may name it."""
+    names: dict[str, set[str]] = {}
+    items = data.get("queues") if isinstance(data, dict) else None
+    for name, item in (items if isinstance(items, dict) else {}).items():
+        names[str(name)] = {str(name)}
+        resources = item.get("resources") if isinstance(item, dict) else None
+        if isinstance(resources, dict):
+            names[str(name)] |= {str(value).rsplit("/", 1)[-1] for value in resources.values()}
+    for proposal in proposals:
+        if proposal.path[0] == "queues" and len(proposal.path) > 2:
+            names.setdefault(str(proposal.path[1]), {str(proposal.path[1])})
+            if proposal.path[2] == "resources":
+                names[str(proposal.path[1])].add(str(proposal.value).rsplit("/", 1)[-1])
+    return {name: frozenset(found) for name, found in names.items()}
+
+
+def _assigned(
+    read: Sequence[Read], wishes: Wishes, data: Any, proposals: Iterable[Proposal], target: Path
+) -> tuple[list[Assigned], list[Remark]]:
+    files = [(_relative(item.path, target), item.metrics.series) for item in read if item.metrics is not None]
+    given = [read_assignment(text) for text in wishes.series]
+    if given and not files:
+        raise InputError(f"--series {wishes.series[0]}: no file of metrics is given")
+    queues = _queues(data, proposals)
+    for path in wishes.values:
+        parts = path.split(".")
+        if parts[0] == "queues" and len(parts) >= 3:
+            queues.setdefault(".".join(parts[1:-1]), frozenset({".".join(parts[1:-1])}))
+    for _, _, queue, _ in given:
+        if queue:
+            queues.setdefault(queue, frozenset({queue}))
+    return assign(files, given, queues)
+
+
+def _metrics(
+    assigned: Sequence[Assigned], data: Any, wishes: Wishes
+) -> tuple[list[Proposal], list[Missing], list[Remark]]:
+    if not assigned:
+        return [], [], []
+    incident = data.get("incident") if isinstance(data, dict) else None
+    times = [incident.get(name) if isinstance(incident, dict) else None for name in ("trigger", "restored_at")]
+    try:
+        trigger, restored_at = (read_instant(time, wishes.zone) for time in times)
+    except UnitError as problem:
+        raise InputError(
+            f"metrics need the times of the incident: {problem}; give incident.trigger and incident.restored_at"
+        ) from None
+    return metric_proposals(assigned, trigger, restored_at, wishes.zone or ZoneInfo("UTC"))
+
+
+def _relative(path: str, target: Path) -> str:
+    """A file as the scenario names it: relative to the scenario's folder where that is possible."""
+    try:
+        return Path(os.path.relpath(Path(path).resolve(), target.resolve().parent)).as_posix()
+    except ValueError:
+        return str(Path(path).resolve())
+
+
+def _attach(edit: YamlText, read: Sequence[Read], assigned: Sequence[Assigned], wishes: Wishes, target: Path) -> None:
+    """Name the exports and the series in the scenario, each once; a newer export of the same file gets its date."""
+    exports = edit.get(("exports",)) or []
+    for item in read:
+        if item.cloud is None:
+            continue
+        name = _relative(item.path, target)
+        dates = [observation.origin.exported_at for observation in item.cloud.observations]
+        entry: dict[str, Any] = {"file": name}
+        if dates:
+            entry["exported_at"] = max(dates).isoformat(timespec="seconds")
+        subject = wishes.subjects.get(item.path) or wishes.subjects.get(Path(item.path).name)
+        if subject is not None:
+            entry["subject"] = subject
+        place = next(
+            (at for at, known in enumerate(exports) if isinstance(known, dict) and known.get("file") == name), None
+        )
+        if place is None:
+            edit.append(("exports",), entry)
+        else:
+            for key, value in entry.items():
+                if str(exports[place].get(key)) != str(value):
+                    edit.set(("exports", place, key), value)
+    single = {
+        _relative(item.path, target) for item in read if item.metrics is not None and len(item.metrics.series) == 1
+    }
+    for series in assigned:
+        entry = series.entry(only=series.file in single)
+        known = edit.get(("telemetry",)) or []
+        is_there = not series.queue or edit.get(("queues", series.queue)) is not None
+        if is_there and not any(isinstance(old, dict) and {**old} == entry for old in known):
+            edit.append(("telemetry",), entry)

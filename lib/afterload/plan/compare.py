@@ -1,0 +1,174 @@
+"""Two scenarios side by side: what differs in the inputs, in the results and in the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from afterload.errors import InputError
+from afterload.estimates import Estimates
+from afterload.plan.build import Plan
+from afterload.plan.change import DO, IN_PLACE
+from afterload.plan.wording import minutes_bought
+from afterload.plan.worth import CASES, MEASURES, Appraiser
+from afterload.scenario.evidence import same_value
+from afterload.scenario.problems import dotted
+from afterload.units import format_count, format_minutes, format_number, format_rate, format_share
+from afterload.yamltree import DataPath, plain
+
+__all__ = ["Comparison", "Differing", "Snapshot", "compare"]
+
+# Parts of a file that say where numbers come from, not what they are.
+_ABOUT = ("evidence", "exports", "telemetry", "as_of", "evidence_limit")
+
+
+@dataclass(frozen=True)
+class Differing:
+    """One thing that is not the same in both: ``before`` and ``after`` as people read them, empty where there is none."""
+
+    name: str
+    before: str
+    after: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What one scenario, or one run, holds: enough to compare it with another.
+
+    Attributes:
+        name: the scenario's file.
+        inputs: every value as written, by its keys.
+        results: every result as people read it, by what it is.
+        lines: status of every line of the plan, with its minutes, by the line's stable name.
+    """
+
+    name: str
+    inputs: Mapping[DataPath, Any]
+    results: Mapping[str, str]
+    lines: Mapping[str, tuple[str, str]]
+
+    @classmethod
+    def of(cls, estimates: Estimates, plan: Plan) -> Snapshot:
+        """A scenario with its results and its plan."""
+        return cls(
+            estimates.loaded.name,
+            {path: value for path, value in _leaves(estimates.loaded.tree.data, ()) if path[0] not in _ABOUT},
+            dict(_results(estimates)),
+            {item.id: (item.status, minutes_bought(item)) for item in plan.items},
+        )
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Snapshot:
+        """What :meth:`record` gave. Raises :class:`InputError` where something is missing."""
+        try:
+            return cls(
+                str(record["name"]),
+                {tuple(path): value for path, value in record["inputs"]},
+                {str(name): str(text) for name, text in record["results"].items()},
+                {str(name): (str(status), str(minutes)) for name, (status, minutes) in record["lines"].items()},
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise InputError(f"holds no run of Afterload ({type(problem).__name__}: {problem})") from None
+
+    def record(self) -> dict[str, Any]:
+        """The same as plain data, for JSON."""
+        return {
+            "name": self.name,
+            "inputs": [[list(path), value] for path, value in self.inputs.items()],
+            "results": dict(self.results),
+            "lines": {name: list(line) for name, line in self.lines.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All differences of two scenarios or runs, ``before`` and ``after``."""
+
+    before: str
+    after: str
+    inputs: tuple[Differing, ...]
+    results: tuple[Differing, ...]
+    lines: tuple[Differing, ...]
+
+    @property
+    def same(self) -> bool:
+        """True if nothing differs."""
+        return not (self.inputs or self.results or self.lines)
+
+
+def compare(before: Snapshot, after: Snapshot) -> Comparison:
+    """Everything that is not the same in both. A rate of 20/s is one of 1,200/min."""
+    return Comparison(
+        before.name,
+        after.name,
+        tuple(_inputs(before.inputs, after.inputs)),
+        tuple(
+            Differing(name, before.results.get(name, ""), after.results.get(name, ""))
+            for name in dict.fromkeys([*before.results, *after.results])
+            if before.results.get(name, "") != after.results.get(name, "")
+        ),
+        tuple(
+            Differing(name, ", ".join(filter(None, one)), ", ".join(filter(None, other)), _note(one[0], other[0]))
+            for name in dict.fromkeys([*after.lines, *before.lines])
+            if (one := before.lines.get(name, ("", ""))) != (other := after.lines.get(name, ("", "")))
+        ),
+    )
+
+
+def _inputs(before: Mapping[DataPath, Any], after: Mapping[DataPath, Any]) -> Iterator[Differing]:
+    for path in sorted({*before, *after}, key=lambda path: tuple(map(str, path))):
+        first, second = before.get(path), after.get(path)
+        if not (path in before and path in after and same_value(path, first, second)):
+            yield Differing(dotted(path), _text(first), _text(second))
+
+
+def _leaves(data: Any, path: DataPath) -> Iterator[tuple[DataPath, Any]]:
+    if isinstance(data, dict) and data:
+        for key, value in data.items():
+            yield from _leaves(value, (*path, str(key)))
+    elif isinstance(data, list) and any(isinstance(item, dict) for item in data):
+        for place, item in enumerate(data):
+            yield from _leaves(item, (*path, place))
+    else:
+        yield path, plain(data)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+_FORMATS = {
+    "fresh_min": format_minutes,
+    "empty_min": format_minutes,
+    "lost": format_count,
+    "failed_direct": format_count,
+    "peak_attempts_per_min": format_rate,
+    "collapsed_min": format_minutes,
+    "lowest_share": format_share,
+}
+
+
+def _results(estimates: Estimates) -> Iterator[tuple[str, str]]:
+    appraiser = Appraiser.of(estimates.loaded)
+    for case in CASES:
+        measured = None if appraiser is None else appraiser.measured((), case)
+        if measured is None:
+            break
+        for name, words in MEASURES.items():
+            value = measured.likely(name)
+            yield f"{words}, {case}", "never" if value is None else _FORMATS[name](value)
+    for name, stack in sorted(estimates.stacks.items()):
+        yield f"calls at the bottom of {name} for one at the top", f"{format_number(stack.result.multiplier)} times"
+    for name, fleet in sorted(estimates.fleets.items()):
+        yield f"time until {name} has what it lacks", format_minutes(fleet.in_service_min)
+
+
+def _note(before: str, after: str) -> str:
+    """What a line's move means: done since, or undone."""
+    if not before or not after:
+        return "gone" if before else "new"
+    return {(DO, IN_PLACE): "done", (IN_PLACE, DO): "undone"}.get((before, after), "")

@@ -1,0 +1,154 @@
+"""Which objectives a scenario meets: for a gate in CI, and for whoever asks."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from afterload.errors import InputError, UnitError
+from afterload.estimates import Estimates
+from afterload.plan.worth import CASES, Appraiser, Measured
+from afterload.scenario.problems import nearest
+from afterload.units import (
+    format_count,
+    format_minutes,
+    format_number,
+    format_rate,
+    read_count,
+    read_duration_min,
+    read_number,
+    read_rate_per_min,
+)
+
+__all__ = ["OBJECTIVES", "Verdict", "junit", "read_objective", "verdicts"]
+
+# What can be asked for: how its limit is read, and how it is written.
+OBJECTIVES: Mapping[str, str] = {
+    "fresh": "time from the restore to first-attempt age at baseline, such as 240 min",
+    "drain": "time from the restore to an empty backlog",
+    "lost": "items expired, discarded or lost, such as 0",
+    "multiplier": "calls at the bottom of a call stack for one at the top, such as 10",
+    "attempts": "attempts a minute at the busiest dependency, such as 3,000/min",
+    "launch": "time from the restore until missing instances serve",
+}
+_MEASURES = {"fresh": "fresh_min", "drain": "empty_min", "lost": "lost", "attempts": "peak_attempts_per_min"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One objective and whether it is met.
+
+    Attributes:
+        name: which objective.
+        subject: the part of the scenario that it is about.
+        limit: the most that is allowed.
+        value: what was computed; None for never.
+        level: ``likely``, or ``P90`` where inputs are uncertain.
+        words: the same in words.
+    """
+
+    name: str
+    subject: str
+    limit: float
+    value: float | None
+    level: str
+    words: str
+
+    @property
+    def met(self) -> bool:
+        """At or within the limit."""
+        return self.value is not None and self.value <= self.limit * (1 + 1e-9)
+
+
+def read_objective(text: str) -> tuple[str, float]:
+    """Read ``240min`` (first-attempt age), or ``NAME=LIMIT`` such as ``lost=0``.
+
+    Raises :class:`InputError` that says what is accepted.
+    """
+    name, equals, limit = (part.strip() for part in text.partition("="))
+    if not equals:
+        name, limit = "fresh", text
+    if name not in OBJECTIVES:
+        near = nearest(name, OBJECTIVES)
+        hint = f"; nearest: {near}" if near else ""
+        raise InputError(f"--objective {text}: {name!r} is not an objective{hint}; known: {', '.join(OBJECTIVES)}")
+    try:
+        if name in ("fresh", "drain", "launch"):
+            return name, read_duration_min(limit)
+        if name == "attempts":
+            return name, read_rate_per_min(limit)
+        return name, float(read_count(limit) if name == "lost" else read_number(limit))
+    except UnitError as problem:
+        raise InputError(f"--objective {text}: {problem}") from None
+
+
+def verdicts(estimates: Estimates, objectives: Mapping[str, float] | None = None) -> tuple[Verdict, ...]:
+    """Every objective against the coupled recovery as the scenario starts; the scenario's own where none is given.
+
+    Where inputs are uncertain, an objective is met when nine of ten draws meet it: its P90 counts beside the likely value.
+    """
+    own = {"fresh": estimates.loaded.scenario.recovery_objective_min}
+    return tuple(_verdicts(estimates, objectives or own))
+
+
+def _verdicts(estimates: Estimates, objectives: Mapping[str, float]) -> Iterator[Verdict]:
+    appraiser = Appraiser.of(estimates.loaded)
+    measured = None if appraiser is None else appraiser.measured((), CASES[0])
+    for name, limit in objectives.items():
+        if name in _MEASURES:
+            if measured is not None:
+                yield from _of_measure(name, limit, measured, estimates)
+        elif name == "multiplier":
+            for stack in estimates.stacks.values():
+                yield _verdict(name, f"call_stacks.{stack.name}", limit, stack.result.multiplier, "likely")
+        else:
+            for fleet in estimates.fleets.values():
+                yield _verdict(name, f"fleets.{fleet.name}", limit, fleet.in_service_min, "likely")
+
+
+def _of_measure(name: str, limit: float, measured: Measured, estimates: Estimates) -> Iterator[Verdict]:
+    subject = "team" if len(estimates.queues) != 1 else f"queues.{next(iter(estimates.queues))}"
+    yield _verdict(name, subject, limit, measured.likely(_MEASURES[name]), "likely")
+    if len(measured.values[_MEASURES[name]]) > 1:
+        yield _verdict(name, subject, limit, measured.spread(_MEASURES[name])[1], "P90")
+
+
+def _verdict(name: str, subject: str, limit: float, value: float | None, level: str) -> Verdict:
+    verdict = Verdict(name, subject, limit, value, level, "")
+    shown = "never" if value is None else _written(name, value)
+    word = "met" if verdict.met else "BROKEN"
+    head = f"{name} of {subject}{'' if level == 'likely' else f' ({level})'}"
+    return Verdict(name, subject, limit, value, level, f"{word}: {head}: {shown}, objective {_written(name, limit)}")
+
+
+def _written(name: str, value: float) -> str:
+    if name in ("fresh", "drain", "launch"):
+        return format_minutes(value)
+    if name == "attempts":
+        return format_rate(value)
+    return format_count(value) if name == "lost" else format_number(value)
+
+
+def junit(verdicts_of: Mapping[str, tuple[Verdict, ...]]) -> str:
+    """JUnit XML: one suite a scenario, one case an objective."""
+    root = ET.Element("testsuites", name="afterload gate")
+    for scenario, items in verdicts_of.items():
+        broken = sum(not item.met for item in items)
+        suite = ET.SubElement(root, "testsuite", name=_xml(scenario), tests=str(len(items)), failures=str(broken))
+        for item in items:
+            case = ET.SubElement(
+                suite, "testcase", classname=_xml(item.subject), name=f"{item.name} ({item.level})", time="0"
+            )
+            if not item.met:
+                ET.SubElement(case, "failure", message=_xml(item.words)).text = _xml(item.words)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _xml(text: str) -> str:
+    """Text without the characters that XML cannot hold."""
+    return "".join(
+        char if char in "\t\n" or " " <= char <= "\ud7ff" or "\ue000" <= char <= "\ufffd" or char > "\uffff" else "�"
+        for char in text
+    )

@@ -1,0 +1,121 @@
+"""What a line of the plan is worth, in words and in short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterload.findings.phrases import counted
+from afterload.plan.change import DO, PlanItem
+from afterload.plan.worth import CASES, Difference, Worth
+from afterload.units import format_duration, format_minutes, format_rate, format_share
+
+__all__ = ["difference_words", "minutes_bought", "worth"]
+
+# Changes of a measure below these shares of it are not told.
+TOLD_SHARE = 0.005
+
+
+def worth(item: PlanItem) -> str:
+    """What a line buys, in words: minutes, what else it bounds, and always the price."""
+    return " ".join([*_computed(item), *(text for text in (item.bounds, item.price) if text)])
+
+
+def _computed(item: PlanItem) -> Iterator[str]:
+    if item.worths is None:
+        return
+    first, collapsed = (item.worths[case] for case in CASES)
+    yield _drain_words(first.alone["empty_min"])
+    fresh, drain = first.alone["fresh_min"], first.alone["empty_min"]
+    if (fresh.before, fresh.after) != (drain.before, drain.after) and difference_words(fresh):
+        yield f"First-attempt age at baseline: {difference_words(fresh)}."
+    yield from _others(first, "")
+    other, same = collapsed.alone["empty_min"], first.alone["empty_min"]
+    if (other.before, other.after) != (same.before, same.after):
+        words = difference_words(other)
+        yield f"With the dependency collapsed at the restore: {words or f'the drain stays at {_minutes(other.before)}'}."
+    down = collapsed.alone["collapsed_min"]
+    if difference_words(down) and (down.before, down.after) != (other.before, other.after):
+        yield f"Time that it then stays down: {difference_words(down)}."
+
+
+def _drain_words(drain: Difference) -> str:
+    if drain.ended:
+        return f"Brings the drain from never to {_minutes(drain.after)}."
+    if drain.endless:
+        return f"With it the backlog never drains, instead of within {_minutes(drain.before)}."
+    bought = drain.bought or 0.0
+    change = f"({_minutes(drain.before)} to {_minutes(drain.after)}{_range(drain)})"
+    if bought > 1e-9:
+        return f"Buys {format_minutes(bought)} of drain {change}."
+    if bought < -1e-9:
+        return f"Costs {format_minutes(-bought)} of drain {change}."
+    if drain.before is None:
+        return "Buys no minutes here: with or without it the backlog never drains."
+    return f"Buys no minutes here: the drain stays at {_minutes(drain.before)}."
+
+
+def _range(drain: Difference) -> str:
+    if drain.p10 is None or drain.p90 is None or drain.p90 - drain.p10 < 1e-6:
+        return ""
+    return f"; P10 to P90 of what it buys: {format_minutes_signed(drain.p10)} to {format_minutes_signed(drain.p90)}"
+
+
+def format_minutes_signed(minutes: float) -> str:
+    """Minutes with a minus where it costs: "-12 min"."""
+    return f"-{format_minutes(-minutes)}" if minutes < 0 else format_minutes(minutes)
+
+
+def _others(worth: Worth, prefix: str) -> Iterator[str]:
+    lost, failed = worth.alone["lost"], worth.alone["failed_direct"]
+    if _moved(lost):
+        before, after = lost.before or 0.0, lost.after or 0.0
+        verb = "expired or discarded"
+        yield f"{prefix}{counted(after, 'item').capitalize()} {verb}, {counted(before, 'item')} today."
+    if _moved(failed):
+        yield (
+            f"{prefix}{counted(failed.after or 0.0, 'direct request').capitalize()} fail or are held back, "
+            f"{counted(failed.before or 0.0, 'direct request')} today."
+        )
+    peak = worth.alone["peak_attempts_per_min"]
+    if _moved(peak):
+        yield f"{prefix}Peak attempts go from {format_rate(peak.before or 0.0)} to {format_rate(peak.after or 0.0)}."
+    lowest = worth.alone["lowest_share"]
+    if _moved(lowest):
+        yield (
+            f"{prefix}Lowest capacity goes from {format_share(lowest.before or 0.0)} to {format_share(lowest.after or 0.0)} "
+            "of what is needed."
+        )
+
+
+def _moved(item: Difference) -> bool:
+    if item.before is None or item.after is None:
+        return item.before is not item.after
+    return abs(item.before - item.after) > TOLD_SHARE * max(abs(item.before), abs(item.after), 1e-9)
+
+
+def difference_words(item: Difference) -> str:
+    """A time without and with a change: "344 min to 30 min"; empty text where it does not change."""
+    if item.before == item.after or (item.before is not None and item.after is not None and not _moved(item)):
+        return ""
+    return f"{_minutes(item.before)} to {_minutes(item.after)}"
+
+
+def _minutes(minutes: float | None) -> str:
+    if minutes is None:
+        return "never"
+    return format_minutes(minutes) if minutes < 2880 else format_duration(minutes)
+
+
+def minutes_bought(item: PlanItem) -> str:
+    """The minutes of a line for a table: bought or cost, or where else its worth stands."""
+    if item.status != DO:
+        return ""
+    drain = item.drain
+    if drain is None:
+        return "see worth"
+    if drain.ended:
+        return "ends never"
+    bought = drain.bought
+    if bought is None or drain.before is None:
+        return "see worth"
+    return f"costs {format_minutes(-bought)}" if bought < -1e-9 else format_minutes(max(0.0, bought))

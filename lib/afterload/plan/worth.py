@@ -1,0 +1,313 @@
+"""What changes are worth: the coupled recovery with each alone, in cumulative order, and with each left out.
+
+A change is an edit of the scenario, so its worth is that of the edited scenario, computed the same way as today's. Draws of
+uncertain inputs are the same in every case, so differences are those of the change and not of chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from afterload.coupling import SEED, Coupling, couple
+from afterload.errors import AfterloadError, ModelError
+from afterload.model.coupled import CoupledResult, CoupledSystem, Input, simulate
+from afterload.model.curves import FloatArray
+from afterload.model.uncertainty import Range, draw
+from afterload.scenario import LoadedScenario, Scenario
+from afterload.scenario.overrides import apply_edits
+from afterload.yamltree import YamlTree
+
+__all__ = [
+    "CASES",
+    "MEASURES",
+    "Appraisal",
+    "Appraiser",
+    "Difference",
+    "Edit",
+    "Measured",
+    "Worth",
+    "appraise",
+    "edited",
+]
+
+Edit = Mapping[str, Any]
+# Draws for P10 to P90 of a worth: each line of a plan takes three simulations of all of them.
+DRAWS = 100
+CASES = ("as the scenario starts", "collapsed at the restore")
+
+# Names of the measures, with what they are. Smaller is better for all but the last.
+MEASURES: Mapping[str, str] = {
+    "fresh_min": "minutes from the restore to first-attempt age at baseline, of the slowest queue",
+    "empty_min": "minutes from the restore to an empty backlog, of the slowest queue",
+    "lost": "items expired, lost to retention, discarded, dead-lettered or dropped as superseded",
+    "failed_direct": "direct requests that failed or were shed",
+    "peak_attempts_per_min": "attempts a minute at the busiest dependency",
+    "collapsed_min": "minutes for which a dependency was down after the restore",
+    "lowest_share": "least capacity in service, as a share of what is needed",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Every measure of one case, each of shape (draws + 1,): the likely values first. Infinite minutes are never."""
+
+    values: Mapping[str, FloatArray]
+
+    def likely(self, name: str) -> float | None:
+        """The value at the likely inputs; None for never."""
+        value = float(self.values[name][0])
+        return value if np.isfinite(value) else None
+
+    def spread(self, name: str) -> tuple[float | None, float | None]:
+        """P10 and P90 over the draws; None for never."""
+        drawn = self.values[name][1:] if len(self.values[name]) > 1 else self.values[name]
+        low, high = (float(np.quantile(drawn, share, method="inverted_cdf")) for share in (0.1, 0.9))
+        return (low if np.isfinite(low) else None, high if np.isfinite(high) else None)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One measure without and with a change.
+
+    Attributes:
+        before, after: at the likely inputs; None for never.
+        p10, p90: of the difference before - after over the draws, which share their inputs; None where it is not finite.
+        ended: True where never becomes some time. ``endless`` is the reverse.
+    """
+
+    before: float | None
+    after: float | None
+    p10: float | None
+    p90: float | None
+
+    @property
+    def bought(self) -> float | None:
+        """before - after; 0 where both are never, None where one of them is."""
+        if self.before is None and self.after is None:
+            return 0.0
+        return None if self.before is None or self.after is None else self.before - self.after
+
+    @property
+    def ended(self) -> bool:
+        """Never before, some time after."""
+        return self.before is None and self.after is not None
+
+    @property
+    def endless(self) -> bool:
+        """Some time before, never after."""
+        return self.before is not None and self.after is None
+
+
+@dataclass(frozen=True, eq=False)
+class Worth:
+    """One change in one case: alone, in its place of the whole plan, and what is lost when it is left out of that."""
+
+    alone: Mapping[str, Difference]
+    cumulative: Mapping[str, Difference]
+    left_out: Mapping[str, Difference]
+
+    @property
+    def buys(self) -> bool:
+        """True if it makes any measure better by more than rounding, alone or in its place."""
+        return any(_better(item, name) for part in (self.alone, self.cumulative) for name, item in part.items())
+
+
+def _better(item: Difference, name: str) -> bool:
+    if item.ended:
+        return True
+    bought = item.bought
+    if bought is None:
+        return False
+    gain = -bought if name == "lowest_share" else bought
+    return gain > 1e-6 * max(1.0, abs(item.before or 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Appraisal:
+    """Every change of a plan in both starting states. ``worths`` is by place in the plan, then by case.
+
+    ``failed`` says for each place whose edit the scenario refused why.
+    """
+
+    today: Mapping[str, Measured]
+    planned: Mapping[str, Measured]
+    worths: tuple[Mapping[str, Worth], ...]
+    failed: Mapping[int, str]
+    draws: int
+
+
+def edited(loaded: LoadedScenario, edits: Sequence[Edit]) -> LoadedScenario:
+    """The scenario with the values of several edits set, one after the other.
+
+    Raises :class:`ScenarioError` or :class:`OverrideError` where the result would be wrong.
+    """
+    data = apply_edits(loaded.tree.data, edits, Scenario)
+    try:
+        scenario = Scenario.model_validate(data, context={"zone": loaded.scenario.time_zone})
+    except ValueError as problem:
+        raise ModelError(f"a change of the plan does not fit the scenario: {problem}") from None
+    touched = {path for edit in edits for path in edit}
+    ranges = {path: item for path, item in loaded.ranges.items() if path not in touched}
+    return replace(loaded, scenario=scenario, tree=YamlTree(data, loaded.tree.lines, loaded.tree.name), ranges=ranges)
+
+
+def appraise(loaded: LoadedScenario, edits: Sequence[Edit], draws: int = DRAWS, seed: int = SEED) -> Appraisal | None:
+    """Compute what every edit is worth, in order; None where the scenario has nothing to couple.
+
+    An edit that is empty, or that the scenario refuses, changes nothing and is worth nothing.
+    """
+    appraiser = Appraiser.of(loaded, draws, seed)
+    return None if appraiser is None else appraiser.appraise(edits)
+
+
+Key = tuple[tuple[tuple[str, Any], ...], ...]
+
+
+def _key(edits: Sequence[Edit]) -> Key:
+    return tuple(tuple(sorted(edit.items(), key=lambda item: item[0])) for edit in edits if edit)
+
+
+class Appraiser:
+    """Couples and simulates edited scenarios, each once, for :func:`appraise` and for whoever orders a plan by worth."""
+
+    @classmethod
+    def of(cls, loaded: LoadedScenario, draws: int = DRAWS, seed: int = SEED) -> Appraiser | None:
+        """The appraiser of a scenario; None where it has nothing to couple."""
+        base = couple(loaded)
+        return None if base is None else cls(loaded, base, draws, seed)
+
+    def __init__(self, loaded: LoadedScenario, base: Coupling, draws: int, seed: int) -> None:
+        self.loaded = loaded
+        self.base = base
+        self.draws = draws if base.ranges else 0
+        # By name, not by place: an edit may add or drop a range, and the draws of the others stay the same.
+        self.drawn: dict[str, FloatArray] = {}
+        for path, item in sorted((base.labels[key], item) for key, item in base.ranges.items()):
+            generator = np.random.default_rng([seed, *path.encode()])
+            self.drawn[path] = draw({path: item}, self.draws, generator)[path]
+        self._couplings: dict[str, Coupling] = {}
+        self._measured: dict[tuple[str, str], Measured] = {}
+
+    def refusal(self, edit: Edit) -> str:
+        """Why the scenario refuses an edit; empty text if it does not."""
+        try:
+            self.coupling(_key([edit]))
+        except AfterloadError as problem:
+            return str(problem)
+        return ""
+
+    def alone(self, edit: Edit, case: str = CASES[0]) -> Mapping[str, Difference]:
+        """Every measure without and with one edit."""
+        return _differences(self.measured((), case), self.measured(_key([edit]), case))
+
+    def appraise(self, edits: Sequence[Edit]) -> Appraisal:
+        """Every edit alone, in this order, and left out of the whole."""
+        failed = {place: words for place, edit in enumerate(edits) if (words := self.refusal(edit))}
+        kept = [{} if place in failed else edit for place, edit in enumerate(edits)]
+        whole = _key(kept)
+        worths = []
+        for place, edit in enumerate(kept):
+            before, after = _key(kept[:place]), _key(kept[: place + 1])
+            without = _key([*kept[:place], *kept[place + 1 :]])
+            worths.append(
+                {
+                    case: Worth(
+                        self.alone(edit, case),
+                        _differences(self.measured(before, case), self.measured(after, case)),
+                        _differences(self.measured(without, case), self.measured(whole, case)),
+                    )
+                    for case in CASES
+                }
+            )
+        today = {case: self.measured((), case) for case in CASES}
+        planned = {case: self.measured(whole, case) for case in CASES}
+        return Appraisal(today, planned, tuple(worths), failed, self.draws)
+
+    def coupling(self, key: Key) -> Coupling:
+        """The scenario with some edits, as one coupled system; computed once."""
+        name = repr(key)
+        if name not in self._couplings:
+            found = couple(edited(self.loaded, [dict(part) for part in key])) if key else self.base
+            if found is None:
+                raise ModelError("a change of the plan leaves nothing to couple")
+            self._couplings[name] = found
+        return self._couplings[name]
+
+    def measured(self, key: Key, case: str) -> Measured:
+        """Every measure of the scenario with some edits, in one starting state; computed once."""
+        name = (repr(key), case)
+        if name not in self._measured:
+            coupling = self.coupling(key)
+            system = _started(coupling.system, case)
+            self._measured[name] = _measure(simulate(system, self._inputs(coupling)), system)
+        return self._measured[name]
+
+    def _inputs(self, coupling: Coupling) -> dict[Input, FloatArray]:
+        found = {}
+        for key, item in coupling.ranges.items():
+            path = coupling.labels[key]
+            found[key] = np.concatenate(([_likely(item)], self.drawn[path]))
+        return found
+
+
+def _likely(item: Range) -> float:
+    return float(item.likely)
+
+
+def _started(system: CoupledSystem, case: str) -> CoupledSystem:
+    if case == CASES[0] or not system.dependencies:
+        return system
+    return replace(system, dependencies=tuple(replace(item, collapsed_at_restore=True) for item in system.dependencies))
+
+
+def _measure(result: CoupledResult, system: CoupledSystem) -> Measured:
+    draws = len(result.end_min)
+    none = np.zeros(draws)
+
+    def slowest(times: FloatArray) -> FloatArray:
+        return np.where(np.isnan(times), np.inf, times).max(axis=1) if times.shape[1] else none
+
+    gone = (
+        result.expired + result.lost_to_retention + result.discarded_past_deadline + result.superseded
+        + result.dead_lettered
+    )  # fmt: skip
+    has_dependency = bool(result.peak_attempts_per_min.shape[1])
+    needed = np.array([max(1.0, fleet.needed) for fleet in system.fleets])
+    return Measured(
+        {
+            "fresh_min": slowest(result.fresh_age_back_min),
+            "empty_min": slowest(result.drain_min),
+            "lost": gone.sum(axis=1),
+            "failed_direct": (result.failed_direct + result.shed).sum(axis=1),
+            "peak_attempts_per_min": result.peak_attempts_per_min.max(axis=1) if has_dependency else none,
+            "collapsed_min": np.where(np.isnan(result.healed_at_min), np.inf, result.time_collapsed_min).max(axis=1)
+            if has_dependency
+            else none,
+            "lowest_share": (result.lowest_in_service / needed).min(axis=1) if len(needed) else none + 1.0,
+        }
+    )
+
+
+def _differences(before: Measured, after: Measured) -> dict[str, Difference]:
+    return {name: _difference(name, before, after) for name in MEASURES}
+
+
+def _difference(name: str, before: Measured, after: Measured) -> Difference:
+    one, other = before.values[name], after.values[name]
+    if len(one) > 1:
+        with np.errstate(invalid="ignore"):
+            moved = np.where(one[1:] == other[1:], 0.0, one[1:] - other[1:])
+    else:
+        with np.errstate(invalid="ignore"):
+            moved = np.where(one == other, 0.0, one - other)
+    low, high = (float(np.quantile(moved, share, method="inverted_cdf")) for share in (0.1, 0.9))
+    return Difference(
+        before.likely(name),
+        after.likely(name),
+        low if np.isfinite(low) else None,
+        high if np.isfinite(high) else None,
+    )

@@ -1,0 +1,99 @@
+"""Metrics as teams export them: CloudWatch, Prometheus and CSV files, told apart by their content.
+
+What a metric cannot tell, however well it was read, is said in a remark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from afterload.errors import InputError
+from afterload.readers.caveats import caveats
+from afterload.readers.cloudwatch import is_cloudwatch, read_cloudwatch
+from afterload.readers.json_documents import documents, found_in
+from afterload.readers.metric_times import TimeReader
+from afterload.readers.metrics_csv import read_csv_metrics
+from afterload.readers.numbers import Decimal
+from afterload.readers.prometheus import is_prometheus, read_prometheus
+from afterload.readers.reading import Remark
+from afterload.readers.series import MetricFile, MetricSeries, Points
+from afterload.readers.source import SourceFile, open_source
+
+__all__ = ["MetricFile", "MetricSeries", "read_metrics_file"]
+
+WANTED = (
+    "accepted: `aws cloudwatch get-metric-data` or `get-metric-statistics` output as JSON, a Prometheus query_range answer, or "
+    "CSV with a time column"
+)
+
+
+def read_metrics_file(path: str | Path, *, zone: ZoneInfo | None = None, decimal: Decimal | None = None) -> MetricFile:
+    """Read a file of metrics.
+
+    Parameters:
+        path: the file; its content tells its kind.
+        zone: the zone of times that state none, as a person gave it; without it such a file is refused.
+        decimal: the decimal sign of a CSV file whose numbers do not show it; a remark of kind ``ask`` tells when it is needed.
+
+    Returns:
+        Every series with at least one point, in the order of the file, and remarks on what was left out, what is doubtful, and
+        what a person must say.
+
+    Raises:
+        NotFoundError: there is no such file.
+        InputError: it is damaged, is no export of metrics, or holds no point that can be read.
+    """
+    source = open_source(path)
+    remarks: list[Remark] = []
+    times = TimeReader(source.name, zone)
+    start = source.text[:1_000].lstrip()[:1]
+    if not start and not source.text.strip():
+        raise InputError(f"{source.name}: is empty; {WANTED}")
+    is_json = start in ("{", "[")
+    points = _from_json(source, times, remarks) if is_json else read_csv_metrics(source, times, remarks, decimal)
+    made = [item.series(source.name, source.modified_at, remarks) for item in points]
+    remarks += [
+        Remark("refused", f"{item.title}: has no point that could be read", source.name)
+        for item in made
+        if not len(item.times)
+    ]
+    series = tuple(item for item in made if len(item.times))
+    if not series and not any(remark.kind == "ask" for remark in remarks):
+        why = "; ".join(remark.text for remark in remarks[:3])
+        raise InputError(f"{source.name}: holds no point that can be read: {why}")
+    remarks += [Remark("doubt", text, source.name) for text in caveats(series)]
+    return MetricFile(series, tuple(remarks))
+
+
+def _from_json(source: SourceFile, times: TimeReader, remarks: list[Remark]) -> list[Points]:
+    found = documents(source, remarks)
+    both = [
+        item
+        for place, document in found
+        for item in found_in(document, lambda value: is_cloudwatch(value) or is_prometheus(value), place)
+    ]
+    clouds = [item for item in both if is_cloudwatch(item[1])]
+    others = [item for item in both if not is_cloudwatch(item[1])]
+    if not both:
+        keys = next((", ".join(list(value)[:6]) for _, value in found if isinstance(value, dict)), "a list")
+        raise InputError(f"{source.name}: is JSON, but no export of metrics (it has {keys[:80]}); {WANTED}")
+    points = read_cloudwatch(clouds, times, remarks) if clouds else []
+    if others:
+        warnings = [text for _, document in found for text in _warnings(document)]
+        points += read_prometheus(others, warnings, times, remarks)
+    if times.twice_count:
+        words = (
+            f"{times.twice_count:,} timestamps like {times.twice[0][1]!r} occur twice in {times.zone} and were left out"
+        )
+        remarks.append(Remark("ask", f"{words}: export in UTC or with offsets", source.name))
+    return points
+
+
+def _warnings(document: Any) -> Iterator[str]:
+    for _, answer in found_in(document, lambda value: "data" in value and "status" in value):
+        for key in ("warnings", "infos"):
+            texts = answer.get(key)
+            yield from (str(text) for text in texts) if isinstance(texts, list) else ()

@@ -1,0 +1,112 @@
+"""Parts of a scenario that say what its numbers rest on: evidence, exports, telemetry, and the account of the event."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from afterload.errors import UnitError
+from afterload.scenario.fields import Label, MaybeInstant, MaybeLabel, Section, Text
+
+__all__ = ["Action", "Evidence", "Export", "Interaction", "Postmortem", "Telemetry"]
+
+
+class Evidence(Section):
+    """Where one value came from. It speaks for the value only while that is still the one written here."""
+
+    basis: Annotated[
+        Literal["measured", "default", "guessed"],
+        Field(description="measured: seen in an export; default: the service's own; guessed: nobody measured it."),
+    ]
+    value: Annotated[Any, Field(description="The value as it was then; a value changed since has other evidence.")]
+    file: Annotated[MaybeLabel, Field(description="File it was read from.")] = None
+    place: Annotated[MaybeLabel, Field(description="Row, line or field in that file.")] = None
+    exported_at: Annotated[MaybeInstant, Field(description="When the export was made, with an offset.")] = None
+    source: Annotated[MaybeLabel, Field(description="For a default: where it is published.")] = None
+
+
+class Export(Section):
+    """A file of settings from the cloud provider's command line or from Terraform, for the audit."""
+
+    file: Annotated[Label, Field(description="Path relative to the scenario file.")]
+    exported_at: Annotated[MaybeInstant, Field(description="When it was made; the file's date if not given.")] = None
+    subject: Annotated[
+        MaybeLabel, Field(description="The function or target group it is about, where the file does not say.")
+    ] = None
+
+
+class Telemetry(Section):
+    """One measured series of the incident, for the measured recovery and the back-test."""
+
+    file: Annotated[Label, Field(description="Path relative to the scenario file: CloudWatch, Prometheus or CSV.")]
+    series: Annotated[
+        MaybeLabel, Field(description="Name of the series in it; not needed where the file has one only.")
+    ] = None
+    signal: Annotated[
+        Literal[
+            "first_attempt_age", "errors", "latency", "arrivals", "served", "backlog", "attempts", "requests", "other"
+        ],
+        Field(description="What it measures."),
+    ]
+    queue: Annotated[MaybeLabel, Field(description="Name of the queue that it is about.")] = None
+    layer: Annotated[MaybeLabel, Field(description="For attempts: the layer of the call stack.")] = None
+    unit: Annotated[
+        Literal["s", "ms", "min", "items", "per_s", "per_min", "share", "percent", "count"] | None,
+        Field(description="Unit of its values where the file does not say; count: items in a period."),
+    ] = None
+
+
+class Interaction(Section):
+    """An interaction that was not controlled well enough: who acted, on what feedback, and what was missing."""
+
+    controller: Annotated[Label, Field(description="Who or what decided: an automation, a team.")]
+    action: Annotated[Label, Field(description="What it did, or did not do.")]
+    feedback: Annotated[Label, Field(description="What it saw.")]
+    missing: Annotated[Label, Field(description="What would have kept it safe.")]
+
+
+class Action(Section):
+    """Something to be done after the event."""
+
+    text: Annotated[Label, Field(description="What is to be done.")]
+    owner: Annotated[MaybeLabel, Field(description="Who does it.")] = None
+    due: Annotated[MaybeLabel, Field(description="Date, as 2025-12-01.")] = None
+    status: Annotated[Literal["open", "in progress", "done", "dropped"], Field(description="How far it is.")] = "open"
+
+    @field_validator("due")
+    @classmethod
+    def _is_a_date(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                date.fromisoformat(value)
+            except ValueError:
+                raise UnitError(f"{value!r} is not a date", "a date such as 2025-12-01") from None
+        return value
+
+
+class Postmortem(Section):
+    """The team's account of the event, beside what is computed and measured."""
+
+    summary: Annotated[Text, Field(description="What happened, in a few sentences.")]
+    impact: Annotated[Text | None, Field(description="Who noticed what.")] = None
+    detected_at: Annotated[MaybeInstant, Field(description="When the team knew, with an offset.")] = None
+    mitigated_at: Annotated[MaybeInstant, Field(description="When the harm was bounded.")] = None
+    recovered_at: Annotated[MaybeInstant, Field(description="When everything was normal again.")] = None
+    trigger_kind: Annotated[Literal["load spike", "capacity decrease"] | None, Field(description="What began it.")] = (
+        None
+    )
+    sustained_by: Annotated[
+        tuple[
+            Literal[
+                "workload amplification", "capacity degradation amplification", "backlog", "launch limits", "nothing"
+            ],
+            ...,
+        ],
+        Field(description="What kept it going after the trigger was gone."),
+    ] = ()
+    interactions: Annotated[
+        tuple[Interaction, ...], Field(description="Interactions that were not controlled well enough.")
+    ] = ()
+    actions: Annotated[tuple[Action, ...], Field(description="What is to be done.")] = ()

@@ -1,0 +1,56 @@
+"""Gate and compare as CI calls them: lines, exit codes, files."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+ORDERS = "builtin:scenarios/orders.yaml"
+
+
+def test_a_broken_objective_ends_with_6_and_a_line(afterload, tmp_path):
+    report = tmp_path / "gate.xml"
+    done = afterload("gate", ORDERS, "--objective", "240min", "--junit", str(report))
+    assert done.code == 6
+    assert done.out == f"{ORDERS}: BROKEN: fresh of queues.orders: 344 min, objective 240 min\n"
+    assert done.err == "error: 1 of 1 objectives broken\n"
+    assert ET.parse(report).getroot()[0].get("failures") == "1"
+
+
+def test_objectives_that_hold_end_with_0(afterload):
+    done = afterload(
+        "gate", ORDERS, "--objective", "6 h", "--objective", "multiplier=243", "--objective", "launch=20min"
+    )
+    assert (done.code, done.err) == (0, "")
+    assert done.out.count(": met: ") == 3
+
+
+def test_an_override_counts(afterload):
+    assert afterload("gate", ORDERS, "--set", "queues.orders.service_rate=2400/min").code == 0
+
+
+def test_wrong_objectives_end_with_3(afterload):
+    done = afterload("gate", ORDERS, "--objective", "drian=6h")
+    assert (done.code, done.out) == (3, "")
+    assert "nearest: drain" in done.err
+    done = afterload("gate", "builtin:scenarios/checkout-api.yaml", "--set", "fleets={}", "--objective", "launch=5min")
+    assert done.code == 3
+    assert "has nothing that the objective launch is about" in done.err
+    assert afterload("gate", ORDERS, "--objective", "6h", "--objective", "fresh=5h").err.endswith(
+        "fresh is given twice\n"
+    )
+
+
+def test_compare_shows_what_differs(afterload, tmp_path):
+    from afterload.resources import resource
+
+    text = resource("data", "scenarios", "orders.yaml").read_text(encoding="utf-8")
+    for name, rate in (("a", "1,800/min"), ("b", "2,400/min")):
+        (tmp_path / f"{name}.yaml").write_text(text.replace("service_rate: 1,800/min", f"service_rate: {rate}"))
+    done = afterload("compare", str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml"))
+    assert (done.code, done.err) == (0, "")
+    assert "queues.orders.service_rate  1,800/min  2,400/min" in done.out
+    done = afterload(
+        "compare", str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml"), "--markdown", "-o", str(tmp_path / "d.md")
+    )
+    assert (tmp_path / "d.md").read_text().count(r"| queues.orders.service\_rate | 1,800/min | 2,400/min |") == 1
+    assert done.out.strip() == str(tmp_path / "d.md")

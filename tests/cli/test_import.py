@@ -1,0 +1,91 @@
+"""Import as a person calls it: what it prints, what it writes, how it ends."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from afterload.resources import resource
+
+MAPPING = {
+    "EventSourceMappings": [
+        {
+            "UUID": "7b1f9bd8-2c39-4bd4-9d55-0e1e5b0f2a11",
+            "EventSourceArn": "arn:aws:sqs:us-east-1:111122223333:orders",
+            "FunctionArn": "arn:aws:lambda:us-east-1:111122223333:function:order-worker",
+            "LastModified": "2025-10-01T12:00:00+00:00",
+            "State": "Enabled",
+            "ScalingConfig": {"MaximumConcurrency": 20},
+        }
+    ]
+}
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "mappings.json").write_text(json.dumps(MAPPING))
+    (tmp_path / "t.yaml").write_text(resource("data", "scenarios", "orders.yaml").read_text(encoding="utf-8"))
+    return tmp_path
+
+
+def test_an_import_prints_its_account_and_writes_the_scenario(afterload, files):
+    done = afterload("import", files / "mappings.json", "-o", files / "t.yaml")
+    assert (done.code, done.err) == (0, f"{files / 't.yaml'}\n")
+    assert "queues.orders.drain_cap" in done.out
+    assert "aws lambda get-function-concurrency --function-name order-worker --output json" in done.out
+    assert afterload("check", files / "t.yaml").code == 0
+    assert "concurrency: 20" in (files / "t.yaml").read_text()
+    again = afterload("import", files / "mappings.json", "-o", files / "t.yaml")
+    assert again.err == f"{files / 't.yaml'}: nothing changed\n"
+
+
+def test_a_dry_run_writes_nothing(afterload, files):
+    before = (files / "t.yaml").read_text()
+    assert afterload("import", files / "mappings.json", "-o", files / "t.yaml", "--dry-run").code == 0
+    assert (files / "t.yaml").read_text() == before
+
+
+def test_what_was_undone_since_is_said(afterload, files):
+    afterload("import", files / "mappings.json", "-o", files / "t.yaml")
+    changed = json.loads(json.dumps(MAPPING))
+    del changed["EventSourceMappings"][0]["ScalingConfig"]
+    changed["EventSourceMappings"][0]["BatchSize"] = 10
+    (files / "mappings.json").write_text(json.dumps(changed))
+    done = afterload("import", files / "mappings.json", "-o", files / "t.yaml")
+    assert "Drifted since the last import: queues.orders.drain_cap." in done.out
+    assert "Undone since: drain-cap:queues.orders" in done.out
+
+
+def test_a_new_scenario_needs_a_team_and_a_zone(afterload, files):
+    done = afterload("import", files / "mappings.json", "-o", files / "n.yaml")
+    assert done.code == 3
+    assert "needs --team NAME and --zone ZONE" in done.err
+    done = afterload("import", files / "mappings.json", "-o", files / "n.yaml", "--team", "N", "--zone", "UTC")
+    assert done.code == 3
+    assert "queues.orders also needs arrival_rate, service_rate" in done.out
+    assert "Give what is missing with --set" in done.err
+    assert not (files / "n.yaml").exists()
+    rates = ("--set", "queues.orders.arrival_rate=1200/min", "--set", "queues.orders.service_rate=1800/min")
+    done = afterload("import", files / "mappings.json", "-o", files / "n.yaml", "--team", "N", "--zone", "UTC", *rates)
+    assert done.code == 0
+    assert "drain 344 min" in afterload("check", files / "n.yaml").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--zone", "Mars"), "'Mars' is not a time zone"),
+        (("--subject", "order-worker"), "is not of the form FILE=NAME"),
+        (("--subject", "other.json=f"), "'other.json' is not one of the files given"),
+        (("--series", "a=arrivals"), "no file of metrics is given"),
+        (("--team", "T"), "exists, so it has a team already"),
+        (("--set", "queues.orders.nothing=1"), "queues.orders.nothing"),
+    ],
+)
+def test_wrong_options_end_with_3_and_write_nothing(afterload, files, arguments, words):
+    before = (files / "t.yaml").read_text()
+    done = afterload("import", files / "mappings.json", "-o", files / "t.yaml", *arguments)
+    assert done.code == 3
+    assert words in done.err
+    assert (files / "t.yaml").read_text() == before

@@ -1,0 +1,179 @@
+"""Whole imports: files of every kind into a new and into an existing scenario, and back through the report."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from zoneinfo import ZoneInfo
+
+import pytest
+from tests.findings.incident import incident
+
+from afterload.chapters import Workbook
+from afterload.errors import InputError, NotFoundError
+from afterload.intake.base import base_scenario
+from afterload.intake.importing import Wishes, import_files, read_any
+from afterload.resources import resource
+from afterload.scenario import load_scenario, load_scenario_text
+from afterload.scenario.evidence import standing
+
+ORDERS = resource("data", "scenarios", "orders.yaml").read_text(encoding="utf-8")
+MAPPING = {
+    "EventSourceMappings": [
+        {
+            "UUID": "7b1f9bd8-2c39-4bd4-9d55-0e1e5b0f2a11",
+            "BatchSize": 10,
+            "EventSourceArn": "arn:aws:sqs:us-east-1:111122223333:orders",
+            "FunctionArn": "arn:aws:lambda:us-east-1:111122223333:function:order-worker",
+            "LastModified": "2025-10-01T12:00:00+00:00",
+            "State": "Enabled",
+            "ScalingConfig": {"MaximumConcurrency": 20},
+        }
+    ]
+}
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return incident(before_min=400, seed=11)
+
+
+def metrics(folder, truth):
+    """The incident as three answers of get-metric-statistics, newest first."""
+    columns = {"NumberOfMessagesSent": truth.arrived, "NumberOfMessagesDeleted": truth.served}
+    paths = []
+    for name, values in {**columns, "ApproximateNumberOfMessagesVisible": truth.waiting}.items():
+        statistic = "Average" if "Visible" in name else "Sum"
+        points = [
+            {
+                "Timestamp": (truth.start + dt.timedelta(minutes=minute)).isoformat(),
+                statistic: float(value),
+                "Unit": "Count",
+            }
+            for minute, value in enumerate(values)
+        ]
+        path = folder / f"{name}.json"
+        path.write_text(json.dumps({"Label": name, "Datapoints": points[::-1]}))
+        paths.append(path)
+    return paths
+
+
+def new_scenario(truth):
+    text = base_scenario("Orders", "America/Los_Angeles")
+    return text.replace("2025-10-19T23:48-07:00", truth.trigger.isoformat()).replace(
+        "2025-10-20T02:40-07:00", truth.restore.isoformat()
+    )
+
+
+def test_a_scenario_from_nothing_but_exports(tmp_path, truth):
+    (tmp_path / "mappings.json").write_text(json.dumps(MAPPING))
+    target = tmp_path / "t.yaml"
+    files = [tmp_path / "mappings.json", *metrics(tmp_path, truth)]
+    imported = import_files(files, new_scenario(truth), target)
+    assert imported.problem == ""
+    assert not target.exists()
+    target.write_text(imported.account.text)
+    loaded = load_scenario(target)
+    queue = loaded.scenario.queues["orders"]
+    # Known truth: 1,200/min arrive, 1,800/min are served while the backlog drains.
+    assert queue.arrival_rate.constant_per_min == pytest.approx(1200, rel=0.05)
+    assert queue.service_rate_per_min == pytest.approx(1800, rel=0.05)
+    assert queue.resources.function == "order-worker"
+    assert standing(loaded, "queues.orders.arrival_rate").basis == "measured"
+    assert {item.signal for item in loaded.scenario.telemetry} == {"arrivals", "served", "backlog"}
+    # 20 at once are a cap that needs the time of an item, which no export tells.
+    refused = list(imported.account.of("refused"))
+    assert [outcome.proposal.name for outcome in refused] == ["queues.orders.drain_cap"]
+    workbook = Workbook(loaded)
+    assert workbook.estimates.queues["orders"].drain_min == pytest.approx(truth.drained_min, rel=0.1)
+    test = workbook.measurements.queues[0].test
+    assert abs(test.error_share) < 0.05
+    # Read once more, the same files say the same.
+    fates = {outcome.proposal.name: outcome.fate for outcome in workbook.imported.account.outcomes}
+    assert fates["queues.orders.arrival_rate"] == "same"
+    assert set(fates.values()) == {"same", "refused"}
+    assert "Drifted" not in workbook.inputs_answer().text
+
+
+def test_newer_exports_show_the_drift(tmp_path):
+    (tmp_path / "mappings.json").write_text(json.dumps(MAPPING))
+    target = tmp_path / "t.yaml"
+    target.write_text(import_files([tmp_path / "mappings.json"], ORDERS, target).account.text)
+    assert load_scenario(target).scenario.queues["orders"].drain_cap.concurrency == 20
+    del MAPPING["EventSourceMappings"][0]["ScalingConfig"]
+    (tmp_path / "mappings.json").write_text(json.dumps(MAPPING))
+    workbook = Workbook(load_scenario(target))
+    assert "Drifted since the last import: queues.orders.drain_cap." in workbook.inputs_answer().text
+
+
+def test_a_timeline_becomes_a_file_beside_the_scenario(tmp_path):
+    (tmp_path / "team.md").write_text("- 2025-10-19 23:52 PDT: latency up\n- 2025-10-20 02:45 PDT: back\n")
+    target = tmp_path / "t.yaml"
+    imported = import_files([tmp_path / "team.md"], ORDERS, target)
+    # The example has a timeline of its own, made by hand.
+    assert imported.account.of("kept")[0].proposal.name == "incident.timeline"
+    text = ORDERS.replace("  timeline: builtin:incidents/us-east-1-2025-10-20/timeline.csv\n", "")
+    imported = import_files([tmp_path / "team.md"], text, target)
+    (path,) = imported.beside
+    assert path == tmp_path / "t-timeline.csv"
+    assert not path.exists()
+    path.write_text(imported.beside[path])
+    assert [event.event for event in load_scenario_text(imported.account.text, target).timeline] == [
+        "latency up",
+        "back",
+    ]
+
+
+def test_values_by_hand_are_guessed_and_wishes_are_kept(tmp_path):
+    (tmp_path / "mappings.json").write_text(json.dumps(MAPPING))
+    wishes = Wishes(
+        values={"queues.orders.max_receives": "3"}, rejected={"queues.orders.resources.event_source_mapping"}
+    )
+    imported = import_files([tmp_path / "mappings.json"], ORDERS, tmp_path / "t.yaml", wishes)
+    loaded = load_scenario_text(imported.account.text, tmp_path / "t.yaml")
+    assert loaded.scenario.queues["orders"].max_receives == 3
+    assert standing(loaded, "queues.orders.max_receives").basis == "guessed"
+    assert loaded.scenario.queues["orders"].resources.event_source_mapping is None
+
+
+def test_what_a_file_is_its_content_tells(tmp_path, truth):
+    (tmp_path / "a.txt").write_text(json.dumps(MAPPING))
+    (tmp_path / "b.txt").write_text("at,event\n2025-10-20T01:00Z,latency up\n")
+    (tmp_path / "c.txt").write_text("time,sent\n1760943600,5\n1760943660,6\n1760943720,7\n")
+    kinds = [read_any(tmp_path / f"{name}.txt", Wishes(zone=ZoneInfo("UTC"))).kind for name in "abc"]
+    assert kinds == ["cloud settings (lambda.mapping)", "timeline (1 events)", "metrics (1 series)"]
+
+
+@pytest.mark.parametrize("content", ["", "hello world\n", '{"a": 1}', "[]", "a,b\n1,2\n"])
+def test_a_file_of_no_kind_says_why_kind_by_kind(tmp_path, content):
+    (tmp_path / "x").write_text(content)
+    with pytest.raises(InputError, match=r"no file that can be imported; as metrics: .*; as a timeline: ") as caught:
+        read_any(tmp_path / "x")
+    assert str(tmp_path / "x") in str(caught.value)
+
+
+def test_no_such_file(tmp_path):
+    with pytest.raises(NotFoundError, match="no such file"):
+        read_any(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    ("series", "words"),
+    [
+        ("sent=arrivals", "--series sent=arrivals: names no series"),
+        ("NumberOfMessagesSent=arivals", "'arivals' is not a signal; nearest: arrivals"),
+        ("NumberOfMessagesSent", "is not of the form NAME=SIGNAL"),
+        ("NumberOfMessagesSent=arrivals:orders:bananas", "'bananas' is not a unit"),
+    ],
+)
+def test_wrong_assignments_are_explained(tmp_path, truth, series, words):
+    with pytest.raises(InputError, match=words):
+        import_files(metrics(tmp_path, truth), ORDERS, tmp_path / "t.yaml", Wishes(series=(series,)))
+
+
+def test_a_series_of_no_known_name_is_asked_about(tmp_path):
+    (tmp_path / "c.csv").write_text("time,sent\n1760943600,5\n1760943660,6\n1760943720,7\n")
+    imported = import_files([tmp_path / "c.csv"], ORDERS, tmp_path / "t.yaml")
+    asked = [str(remark) for remark in imported.account.remarks if remark.kind == "ask"]
+    assert any("--series 'sent'=SIGNAL:QUEUE" in text for text in asked)
+    assert imported.account.text == ORDERS

@@ -1,0 +1,98 @@
+"""Two scenarios or runs side by side: only what differs, in both directions, done and undone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from afterload.errors import InputError
+from afterload.figures.compare import compare_answer, compare_markdown, compare_text
+from afterload.plan import plan_json
+from afterload.plan.compare import Snapshot, compare
+from afterload.plan.snapshots import open_snapshot
+
+
+def snapshot(made):
+    return Snapshot.of(made.estimates, made.plan)
+
+
+def test_nothing_differs_from_itself(queue):
+    one = snapshot(queue())
+    assert compare(one, one).same
+    assert "the same inputs, results and plan" in compare_answer(compare(one, one)).text
+
+
+def test_the_same_rate_in_other_words_is_no_difference(queue):
+    assert compare(snapshot(queue()), snapshot(queue(arrival_rate="20/s"))).same
+
+
+def test_inputs_results_and_lines_that_differ(queue):
+    found = compare(snapshot(queue()), snapshot(queue(service_rate="2,400/min")))
+    assert [(item.name, item.before, item.after) for item in found.inputs] == [
+        ("queues.q.service_rate", "1,800/min", "2,400/min")
+    ]
+    # Closed form: 206,400 / 600 and 206,400 / 1,200.
+    assert ("344 min", "172 min") in [(item.before, item.after) for item in found.results]
+
+
+def test_done_and_undone(queue):
+    before, after = snapshot(queue()), snapshot(queue(drain_cap={"concurrency": 80}))
+    assert {item.name: item.note for item in compare(before, after).lines} == {"drain-cap:queues.q": "done"}
+    back = compare(after, before)
+    assert {item.name: item.note for item in back.lines} == {"drain-cap:queues.q": "undone"}
+    assert "Undone since: drain-cap:queues.q." in compare_answer(back).text
+
+
+def test_added_and_removed_parts(queue, make):
+    found = compare(
+        snapshot(queue()), snapshot(make(clients={"c": {"sdk": "boto3", "version": "1.44.0", "number": 1}}))
+    )
+    notes = {item.name: item.note for item in found.lines}
+    assert notes["standard-retries:clients.c"] == "new"
+    assert notes["drain-cap:queues.q"] == "gone"
+    assert ("queues.q.arrival_rate", "1,200/min", "") in [(item.name, item.before, item.after) for item in found.inputs]
+
+
+def test_a_run_compares_like_its_scenario(queue, tmp_path):
+    made = queue()
+    path = tmp_path / "t-plan.json"
+    path.write_text(plan_json(made.plan, made.estimates), encoding="utf-8")
+    assert compare(open_snapshot(path), snapshot(made)).same
+    changed = queue(service_rate="2,400/min")
+    from_run, from_file = compare(open_snapshot(path), snapshot(changed)), compare(snapshot(made), snapshot(changed))
+    assert from_run == from_file
+
+
+def test_a_scenario_in_json_is_a_scenario(queue, tmp_path):
+    path = tmp_path / "team.json"
+    made = queue()
+    path.write_text(json.dumps(made.data), encoding="utf-8")
+    assert compare(open_snapshot(path), snapshot(made)).lines == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda record: record.pop("snapshot"), "plan of an older version"),
+        (lambda record: record["snapshot"].pop("results"), "holds no run of Afterload"),
+        (lambda record: record["snapshot"].update(lines=[1]), "holds no run of Afterload"),
+    ],
+)
+def test_a_damaged_run_is_refused(queue, tmp_path, change, words):
+    made = queue()
+    record = json.loads(plan_json(made.plan, made.estimates))
+    change(record)
+    path = tmp_path / "t-plan.json"
+    path.write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(InputError, match=words):
+        open_snapshot(path)
+
+
+def test_text_and_markdown_hold_every_difference(queue):
+    found = compare(snapshot(queue()), snapshot(queue(service_rate="2,400/min", goes_stale_after="15 min")))
+    for text in (compare_text(found), compare_markdown(found)):
+        assert text.count("2,400/min") >= 1
+        for item in (*found.inputs, *found.results):
+            assert item.after in text
+    assert "| input | before | after | note |\n| --- | --- | --- | --- |" in compare_markdown(found)
