@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from afterload.scenario import coupled_schema, evidence_schema, schema
+from afterload.scenario import capacity_schema, coupled_schema, evidence_schema, schema
 from afterload.scenario.fields import Section, section_in
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "scenario.md"
@@ -22,6 +22,7 @@ PARTS: tuple[tuple[str, type[Section]], ...] = (
     ("`queues.NAME`", schema.Queue),
     ("`queues.NAME.arrival_rate`, when it is not one rate", schema.ArrivalRate),
     ("`queues.NAME.drain_cap`", schema.DrainCap),
+    ("`queues.NAME.provisioned_pollers`", capacity_schema.Pollers),
     ("`queues.NAME.ramp`", schema.RampUp),
     ("`queues.NAME.stream`", schema.StreamShards),
     ("`queues.NAME.resources` and `fleets.NAME.resources`", schema.Resources),
@@ -31,6 +32,9 @@ PARTS: tuple[tuple[str, type[Section]], ...] = (
     ("`fleets.NAME`", schema.Fleet),
     ("`fleets.NAME.launch`", schema.LaunchLimits),
     ("`fleets.NAME.removal_automation`, a list of names or of these", schema.Automation),
+    ("`fleets.NAME.removal`", capacity_schema.Removal),
+    ("`fleets.NAME.target_group`", capacity_schema.TargetGroup),
+    ("`control_loops.NAME`", capacity_schema.ControlLoop),
     ("`admission`", coupled_schema.AdmissionPlan),
     ("`uncertain.PATH`", coupled_schema.UncertainValue),
     ("`plan_automation`", coupled_schema.PlanAutomation),

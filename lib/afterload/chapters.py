@@ -26,12 +26,15 @@ from afterload.figures import (
     audit,
     backlog,
     compare,
+    control_loops,
     dependency,
     evidence,
+    flapping,
     launches,
     plan,
     race,
     recovery,
+    removals,
     retries,
     telemetry,
     timeline,
@@ -39,6 +42,13 @@ from afterload.figures import (
 from afterload.findings import SplitWindow, split_windows
 from afterload.findings.audit import Audit, build_audit, inventory_of
 from afterload.findings.telemetry import Measured, measure
+from afterload.impairments import (
+    ControlEstimate,
+    RemovalEstimate,
+    estimate_control_loops,
+    estimate_flapping,
+    estimate_removals,
+)
 from afterload.intake.importing import Imported, import_again
 from afterload.plan import Plan, build_plan
 from afterload.plan.compare import Comparison, Snapshot
@@ -89,6 +99,16 @@ class Workbook:
     def recovery(self) -> CoupledEstimate | None:
         """The coupled recovery."""
         return None if self.coupling is None else estimate_recovery(self.coupling)
+
+    @cached_property
+    def control_estimates(self) -> tuple[ControlEstimate, ...]:
+        """Queues of leases, heartbeats and the like."""
+        return estimate_control_loops(self.loaded)
+
+    @cached_property
+    def removal_estimates(self) -> tuple[tuple[RemovalEstimate, ...], tuple[str, ...]]:
+        """Fleets while launches fail, and why others are left out."""
+        return estimate_removals(self.loaded)
 
     @cached_property
     def race_cases(self) -> tuple[race.Case, ...]:
@@ -193,17 +213,41 @@ class Workbook:
         """What can remove capacity, and how long it takes to get it back."""
         return _sized(launches.automation_table(self.estimates))
 
+    def removal_remedies(self) -> Shown:
+        """Instances in service while launches fail, today and with each remedy."""
+        return _sized(removals.removal_figure(*self.removal_estimates, self.loaded.name))
+
+    def removal_traps(self) -> Prose:
+        """What goes wrong when processes are suspended and resumed."""
+        return removals.removal_traps(self.removal_estimates[0])
+
+    def flapping(self) -> Shown:
+        """Targets that get traffic before their network state exists."""
+        return _sized(flapping.flapping_figure(*estimate_flapping(self.loaded), self.loaded.name))
+
     def dependency_answer(self) -> Prose:
         """Each dependency in words."""
         return dependency.dependency_answer(self.coupling)
 
     def hidden_capacity(self) -> Shown:
         """Load of each dependency against its hidden and its advertised capacity."""
-        return dependency.hidden_figure(self.coupling)
+        return _sized(dependency.hidden_figure(self.coupling))
 
     def triggers(self) -> Shown:
         """Which outages a dependency survives by itself."""
-        return dependency.trigger_figure(self.coupling)
+        return _sized(dependency.trigger_figure(self.coupling))
+
+    def control_loops(self) -> Prose:
+        """Each queue of a control loop in words."""
+        return control_loops.control_loops_answer(self.control_estimates)
+
+    def timeout_goodput(self) -> Shown:
+        """Work served in time against the length of a queue with time-outs."""
+        return _sized(control_loops.goodput_figure(self.control_estimates, self.loaded.name))
+
+    def timeout_remedies(self) -> Shown:
+        """What gets a queue with time-outs down again."""
+        return _sized(control_loops.remedies_figure(self.control_estimates, self.loaded.name))
 
     def recovery_answer(self) -> Prose:
         """The coupled recovery in words."""

@@ -173,7 +173,7 @@ class FleetEstimate:
     @property
     def in_service_min(self) -> float:
         """Minutes from the restore until all missing instances serve."""
-        return self.launches.in_service_s / 60
+        return self.fleet.launches_from_min * (self.missing > 0) + self.launches.in_service_s / 60
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Estimates:
     @cached_property
     def slowest_fleet(self) -> FleetEstimate | None:
         """The fleet whose missing instances take longest."""
-        return max(self.fleets.values(), key=lambda item: (item.launches.in_service_s, item.missing), default=None)
+        return max(self.fleets.values(), key=lambda item: (item.in_service_min, item.missing), default=None)
 
 
 def estimate(loaded: LoadedScenario) -> Estimates:
@@ -251,8 +251,8 @@ def queue_inputs(loaded: LoadedScenario, name: str, queue: Queue | None = None) 
         deadline_min=queue.deadline_min,
         superseded_share=queue.superseded_share,
         item_time_s=queue.item_time_s,
-        cap_concurrency=queue.drain_cap.concurrency if queue.drain_cap else None,
-        ramp=Ramp(queue.ramp.start, queue.ramp.per_min, queue.ramp.ceiling) if queue.ramp else None,
+        cap_concurrency=queue.concurrency_limit,
+        ramp=_own_ramp(queue),
         order=queue.order,
         sideline_after_min=_sideline(queue, doubts),
     )
@@ -274,6 +274,7 @@ def estimate_queue(loaded: LoadedScenario, name: str, queue: Queue | None = None
         _batch_doubt(queue.stream, catch_up, doubts)
     _retention_doubt(slowest or recovery, load.retention_min, doubts)
     _growth_doubt(slowest or recovery, load.max_age_min, load.retention_min, doubts)
+    _sharing_doubt(loaded.scenario.queues, queue, doubts)
     return QueueEstimate(
         name=name,
         queue=queue,
@@ -379,6 +380,20 @@ def _retention_doubt(recovery: BacklogRecovery, retention: float | None, doubts:
         doubts.append(Doubt(ApproximationWarning, words))
 
 
+def _sharing_doubt(queues: Mapping[str, Queue], queue: Queue, doubts: list[Doubt]) -> None:
+    """Caps of several queues of one function that together are above its reserved concurrency: each alone is reachable."""
+    function = queue.resources.function
+    sharing = {name: each for name, each in queues.items() if function and each.resources.function == function}
+    reserved = min((each.reserved_concurrency for each in sharing.values() if each.reserved_concurrency), default=None)
+    together = sum(each.concurrency_limit or 0 for each in sharing.values())
+    if reserved is not None and len(sharing) > 1 and together > reserved:
+        words = (
+            f"{', '.join(sharing)} run the function {function} and may use {together:,} at once together, above its reserved "
+            f"concurrency of {reserved:,}: what drains at the same time holds the others back"
+        )
+        doubts.append(Doubt(LowerBoundWarning, words))
+
+
 def estimate_cap(queue: Queue, dependencies: Mapping[str, Dependency]) -> CapEstimate | None:
     """What the queue's dependency leaves for its drain; None where the scenario does not say."""
     if queue.dependency is None or queue.dependency not in dependencies:
@@ -396,17 +411,28 @@ def estimate_cap(queue: Queue, dependencies: Mapping[str, Dependency]) -> CapEst
         ramp = _ramp(queue)
         if ramp is not None:
             passes = ramp_passes_after_s(ramp, queue.item_time_s, room)
-        if queue.drain_cap is not None:
-            drain_rate = min(drain_rate, cap_rate_per_min(queue.drain_cap.concurrency, queue.item_time_s))
+        if queue.concurrency_limit is not None:
+            drain_rate = min(drain_rate, cap_rate_per_min(queue.concurrency_limit, queue.item_time_s))
         if queue.ramp is not None:
             drain_rate = min(drain_rate, cap_rate_per_min(queue.ramp.ceiling, queue.item_time_s))
     return CapEstimate(queue.dependency, tested, direct, room, safe, safe_rate, passes, drain_rate)
 
 
-def _ramp(queue: Queue) -> Ramp | None:
-    """The ramp that a queue's uncapped consumers follow: its own, or the service's."""
+def _own_ramp(queue: Queue) -> Ramp | None:
+    """The ramp that a queue gives, or that of its provisioned pollers."""
     if queue.ramp is not None:
         return Ramp(queue.ramp.start, queue.ramp.per_min, queue.ramp.ceiling)
+    if queue.provisioned_pollers is None:
+        return None
+    pollers, each = queue.provisioned_pollers, limits.whole("lambda.sqs.poller.concurrency")
+    return Ramp(each * pollers.minimum, limits.whole("lambda.sqs.pollers.ramp.per_min"), pollers.concurrency)
+
+
+def _ramp(queue: Queue) -> Ramp | None:
+    """The ramp that a queue's uncapped consumers follow: its own, or the service's."""
+    own = _own_ramp(queue)
+    if own is not None:
+        return own
     return Ramp(**limits.ramp_preset("lambda-sqs")) if queue.service == "sqs-lambda" else None
 
 

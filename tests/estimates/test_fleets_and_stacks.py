@@ -48,6 +48,14 @@ def test_boot_and_network_come_after_the_wait_but_only_for_what_is_launched(resu
     assert (none.missing, none.in_service_min) == (0, 0)
 
 
+def test_launches_that_fail_for_a_time_come_that_much_later(results: Results) -> None:
+    late = results(FLEET, "fleets.f.launches_from=75 min").fleets["f"]
+    assert late.in_service_min == pytest.approx(75 + 1_000 / 60)
+    assert late.launches.wait_s == pytest.approx(1_000)
+    none = results(FLEET, "fleets.f.launches_from=75 min", "fleets.f.running=3600").fleets["f"]
+    assert none.in_service_min == 0
+
+
 @pytest.mark.parametrize(
     ("change", "wait_s"),
     [

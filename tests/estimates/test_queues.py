@@ -307,6 +307,67 @@ class TestStream:
         assert item.slowest.backlog_at_restore == pytest.approx(17_300)
 
 
+class TestConcurrency:
+    """60 c / d items a minute, whatever gives the concurrency c; Lambda developer guide: 10 for each provisioned poller."""
+
+    FAST = "queues.q.service_rate=6,000/min"
+
+    @pytest.mark.parametrize(
+        ("change", "concurrency"),
+        [
+            ("reserved_concurrency=60", 60),
+            ("provisioned_pollers={minimum: 6, maximum: 6}", 60),
+            ("drain_cap.concurrency=60", 60),
+            ("provisioned_pollers={minimum: 2, maximum: 12}", 120),
+        ],
+    )
+    def test_whatever_bounds_it_bounds_the_drain(self, results: Results, change: str, concurrency: int) -> None:
+        item = one(results, self.FAST, "queues.q.service=sqs-lambda", f"queues.q.{change}")
+        assert item.queue.concurrency_limit == concurrency
+        rate = 30 * concurrency
+        assert item.cap is not None
+        assert item.cap.drain_rate_per_min == rate
+        assert item.cap.overloads is (rate > 2_400)
+        assert item.drain_min == pytest.approx(206_400 / (rate - 1_200), rel=2e-3)
+
+    def test_the_least_of_them_counts(self, results: Results) -> None:
+        both = ("queues.q.reserved_concurrency=100", "queues.q.drain_cap.concurrency=60")
+        assert one(results, self.FAST, *both).queue.concurrency_limit == 60
+        pollers = ("queues.q.provisioned_pollers={maximum: 20}", "queues.q.reserved_concurrency=70")
+        item = one(results, "queues.q.service=sqs-lambda", *pollers)
+        assert item.queue.concurrency_limit == 70
+        assert one(results).queue.concurrency_limit is None
+
+    def test_provisioned_pollers_come_up_from_their_minimum(self, results: Results) -> None:
+        """From 20 at once, 1,000 more a minute, to 100: 80 are reached in 4.8 s of 100's 0.08 min."""
+        change = "queues.q.provisioned_pollers={minimum: 2, maximum: 10}"
+        item = one(results, self.FAST, "queues.q.service=sqs-lambda", change)
+        assert item.cap is not None
+        assert item.cap.ramp_passes_room_after_s == pytest.approx(60 * (80 - 20) / 1_000)
+        # 80 at once too few at first, half of that on average, over 0.08 min: 40 x 30 a minute are missed.
+        assert item.drain_min == pytest.approx((206_400 + 0.08 * 40 * 30) / (3_000 - 1_200))
+
+    @pytest.mark.parametrize(("reserved", "doubted"), [(90, True), (100, False)])
+    def test_caps_of_one_function_that_only_add_up_to_too_much_are_a_doubt(
+        self, results: Results, reserved: int, doubted: bool
+    ) -> None:
+        """Each cap alone is reachable, and the service takes them; drained at the same time they throttle each other."""
+        body = GUIDE + (
+            f"    reserved_concurrency: {reserved}\n    drain_cap: {{concurrency: 60}}\n    resources: {{function: worker}}\n"
+            "  other: {arrival_rate: 1/min, service_rate: 2/min, item_time: 1 s, drain_cap: {concurrency: 40}, "
+            f"reserved_concurrency: {reserved}, resources: {{function: worker}}}}\n"
+            "  elsewhere: {arrival_rate: 1/min, service_rate: 2/min, item_time: 1 s, drain_cap: {concurrency: 40}}\n"
+        )
+        found = results(body).queues
+        for name in ("q", "other"):
+            words = [doubt.text for doubt in found[name].doubts if doubt.kind is LowerBoundWarning]
+            assert (
+                any("q, other run the function worker and may use 100 at once together" in text for text in words)
+                is doubted
+            )
+        assert found["elsewhere"].doubts == ()
+
+
 def test_queues_that_share_a_dependency_each_see_all_of_its_room(results: Results) -> None:
     body = GUIDE + (
         "  second: {arrival_rate: 100/min, service_rate: 900/min, item_time: 4 s, dependency: table}\n"

@@ -25,6 +25,13 @@ QUEUE = {"arrival_rate": "1,200/min", "service_rate": "1,800/min", "item_time": 
 TABLE = {"table": {"tested_rate": "3,000/min", "direct_rate": "600/min"}}
 HTML = "<b>bold</b></script><script>alert(1)</script> & \"quoted\" 'single'"
 LONG = "x" * 200
+FAILING = {
+    "running": 400, "needed": 360, "launches_from": "75 min", "removal_rate": "3/min",
+    "launch": {"boot_time": "3 min", "network_delay": "20 min"},
+}  # fmt: skip
+TARGETS = {"targets": [40, 40, 40], "new_targets": [40, 40, 40], "check_interval": "10 s", "checker_rate": "25/s",
+           "checks_per_change": 4, "dns_share": "60 %"}  # fmt: skip
+LOOP = {"load": "5/s", "capacity": "10/s", "timeout": "5 s", "retries": 5, "queue_cap": 150, "waiting_at_restore": 300}
 STREAM = {"shards": 10, "batch_size": 100, "batch_time": "20 s"}
 
 
@@ -79,6 +86,42 @@ def odd(folder: Path) -> dict[str, dict[str, Any]]:
                                      "dependencies": TABLE},
         "capped with a ramp": {"queues": {"q": {**QUEUE, "service_rate": "6,000/min", "ramp": "lambda-sqs",
                                                 "drain_cap": {"concurrency": 60}}}, "dependencies": TABLE},
+        "fleets that shrink": {
+            "fleets": {
+                **{f"f{i}": {**FAILING, "removal": {"checks_failing": i / 5, "rebalancing": 20, "refreshing": 9,
+                                                    "alarm_scale_in": i, "scheduled_scale_in": 1}} for i in range(5)},
+                "all at once": {**FAILING, "removal_rate": "0/min", "removal": {"checks_failing": 1},
+                                "removal_automation": ["ReplaceUnhealthy"], "target_group": TARGETS},
+                "to the last": {**FAILING, "running": 1, "needed": 1, "removal_floor": 0},
+                "own": {**FAILING, "removal_automation": ["reaper"]},
+                "paused": {**FAILING, "removal_automation": [{"name": "ReplaceUnhealthy", "paused": True}],
+                           "target_group": {"targets": [10]}},
+                "for days": {**FAILING, "launches_from": "40 days", "removal": {"velocity_limit": "0/min"},
+                             "target_group": {**TARGETS, "routing_share": 1, "dns_share": 1, "targets": [0, 0, 0]}},
+                "none": {**FAILING, "running": 0, "needed": 0},
+                "vast": {**FAILING, "running": 0, "needed": 900_000, "target_group": {"targets": [1]}},
+                "of many targets": {**FAILING, "target_group": {**TARGETS, "targets": [2_000] * 6,
+                                                                "new_targets": [2_000] * 6}},
+            },
+        },
+        "control loops": {
+            "clients": client,
+            "control_loops": {
+                "stuck": LOOP,
+                "endless": {**LOOP, "retries": "none", "queue_cap": "none", "load": "0/s", "waiting_at_restore": 1_000},
+                "too full": {**LOOP, "waiting_at_restore": 9_000_000},
+                "vast": {**LOOP, "load": "50,000/s", "capacity": "100,000/s", "queue_cap": "1,500,000",
+                         "waiting_at_restore": "3,000,000"},
+                "idle": {**LOOP, "waiting_at_restore": 0},
+                "tiny": {**LOOP, "capacity": "1/min", "load": "2/h", "timeout": "10 ms", "queue_cap": 1,
+                         "waiting_at_restore": 1},
+                "newest first": {**LOOP, "order": "lifo"},
+                "dropping": {**LOOP, "discards_expired": True, "load": "50/s"},
+            },
+        },
+        "a queue that grows for ever": {"clients": client, "control_loops": {
+            "endless": {**LOOP, "retries": "none", "queue_cap": "none", "waiting_at_restore": 1_000},
+        }},
         "fresh first": {"queues": {"q": {**QUEUE, "order": "fresh_first", "sideline_after": "10 min"}},
                         "dependencies": TABLE},
         **{
@@ -101,14 +144,16 @@ EXAMPLES = ("orders", "checkout-api", "render-fleet")
 ODD = (
     "nothing but clients", "never drains", "never, kept for a day", "zero backlog", "no arrivals", "one item",
     "single everything", "rejecting", "everything is lost", "30 queues", "many of all", "two weeks at one minute",
-    "hot stream", "stream that never drains", "capped with a ramp", "fresh first", "names with HTML",
+    "hot stream", "stream that never drains", "capped with a ramp", "fleets that shrink", "control loops",
+    "a queue that grows for ever", "fresh first", "names with HTML",
     "names with emoji", "long names",
 )  # fmt: skip
 SECTIONS = (
     "answer", "evidence", "inputs_answer", "inputs_table", "inputs_missing", "inputs_remarks",
     "doubts", "timeline_answer", "impact_windows", "events", "backlog_answer", "backlog",
     "first_attempt_age", "catch_up", "dependency_load", "retries_answer", "calls_by_layer", "multiplier", "clients",
-    "launches_answer", "launches", "removal", "dependency_answer", "hidden_capacity", "triggers", "recovery_answer",
+    "launches_answer", "launches", "removal", "removal_remedies", "removal_traps", "flapping", "control_loops",
+    "timeout_goodput", "timeout_remedies", "dependency_answer", "hidden_capacity", "triggers", "recovery_answer",
     "recovery_course", "recovery_cases", "recovery_steps", "recovery_movers", "race_answer", "race", "plan_answer",
     "plan_table", "worth", "plan_details", "measured_answer", "measured_signals", "throughput",
     "measured_attempts", "back_test", "comparison_answer", "comparison_inputs", "comparison_results",

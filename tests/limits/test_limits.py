@@ -29,6 +29,11 @@ PUBLISHED = {
     "lambda.account_concurrency.default": (1_000, "concurrent", "AWS Lambda developer guide, quotas"),
     "lambda.sqs.max_concurrency.minimum": (2, "concurrent", "AWS service model, lambda: MaximumConcurrency"),
     "lambda.sqs.max_concurrency.maximum": (1_000, "concurrent", "AWS service model, lambda: MaximumConcurrency"),
+    "lambda.sqs.pollers.minimum": (2, "pollers", "AWS service model, lambda: ProvisionedPollerConfig"),
+    "lambda.sqs.pollers.minimum.highest": (200, "pollers", "AWS service model, lambda: MinimumNumberOfPollers"),
+    "lambda.sqs.pollers.maximum": (10_000, "pollers", "AWS service model, lambda: MaximumNumberOfPollers"),
+    "lambda.sqs.poller.concurrency": (10, "concurrent", "AWS Lambda developer guide, provisioned mode of SQS mappings"),
+    "lambda.sqs.pollers.ramp.per_min": (1_000, "concurrent a minute", "AWS Lambda developer guide, provisioned mode"),
     "lambda.sqs.batch_size.default": (10, "records", "AWS service model, lambda: CreateEventSourceMapping BatchSize"),
     "lambda.stream.batch_size.default": (
         100,
@@ -65,6 +70,13 @@ PUBLISHED = {
     "ec2.terminate_instances.request_refill_per_s": (5, "requests/s", "Amazon EC2 developer guide, request throttling"),
     "ec2.terminate_instances.instance_burst": (1_000, "instances", "Amazon EC2 developer guide, resource rate limits"),
     "ec2.terminate_instances.instance_refill_per_s": (20, "instances/s", "Amazon EC2 developer guide, resource rates"),
+    "elb.health_check.interval_s.default": (30, "s", "AWS service model, elbv2: HealthCheckIntervalSeconds"),
+    "elb.health_check.interval_s.minimum": (5, "s", "AWS service model, elbv2: HealthCheckIntervalSeconds"),
+    "elb.health_check.interval_s.maximum": (300, "s", "AWS service model, elbv2: HealthCheckIntervalSeconds"),
+    "elb.health_check.unhealthy_count.default": (2, "checks", "AWS service model, elbv2: UnhealthyThresholdCount"),
+    "elb.health_check.healthy_count.default": (5, "checks", "AWS service model, elbv2: HealthyThresholdCount"),
+    "elb.health_check.count.minimum": (2, "checks", "AWS service model, elbv2: HealthCheckThresholdCount"),
+    "elb.health_check.count.maximum": (10, "checks", "AWS service model, elbv2: HealthCheckThresholdCount"),
 }
 
 

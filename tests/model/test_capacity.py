@@ -1,5 +1,8 @@
 """Capacity while launches fail, what each scaling process does to it, and targets that flap."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -162,6 +165,88 @@ def test_halving_the_step_moves_capacity_by_less_than_a_percent():
         assert getattr(one, name) == pytest.approx(getattr(half, name), rel=0.01), name
 
 
+def random_case(seed):
+    rng = np.random.default_rng(seed)
+    running = int(rng.integers(50, 400))
+    fleet = Fleet(
+        running, int(rng.integers(40, 400)), desired=running + int(rng.integers(0, 200)), boot_s=float(rng.integers(0, 300)),
+        instances_per_request=int(rng.choice([1, 5, 50])), buckets_full=float(rng.choice([0.2, 1.0])),
+    )  # fmt: skip
+    outage = LaunchImpairment(
+        float(rng.integers(600, 20_000)), unhealthy_per_min=float(rng.choice([0.3, 2, 30])), failures_spend=False,
+        unhealthy_share=float(rng.choice([0.3, 1.0])), rebalance=int(rng.integers(0, 30)),
+    )  # fmt: skip
+    return fleet, outage
+
+
+# The independent reference is the same walk in plain steps of a second.
+@pytest.mark.parametrize("seed", range(4))
+def test_growing_steps_move_nothing_by_more_than_a_percent(seed):
+    fleet, outage = random_case(seed)
+    more = {"velocity_per_min": 1.0, "provisioned": 40, "today": Protection(floor=30)}
+    exact = compare_protections(fleet, outage, **more)
+    grown = compare_protections(fleet, outage, **more, growth=0.005)
+    for name, course in exact.items():
+        found = grown[name]
+        assert found.lowest == pytest.approx(course.lowest, rel=0.01, abs=1), name
+        for field in ("below_needed_s", "back_s", "full_s"):
+            seen, wanted = getattr(found, field), getattr(course, field)
+            assert (seen is None) == (wanted is None), (name, field)
+            if wanted is not None:
+                assert seen == pytest.approx(wanted, rel=0.01, abs=0.01 * outage.length_s), (name, field)
+        # The number of steps grows with the logarithm of the time that they cover.
+        assert len(found.times_s) <= 400 + 200 * math.log(1 + found.times_s[-1] / 200) * 2, name
+
+
+def test_a_group_that_lacks_instances_launches_them_as_the_buckets_allow():
+    """docs/model.md section 4: 3,000 instances, 100 a request, 1,000 s in the instance bucket."""
+    fleet = Fleet(600, 3600, desired=3600, boot_s=120, network_s=30, instances_per_request=100)
+    course = capacity_course(fleet, LaunchImpairment(0))
+    assert course.full_s == course.back_s == pytest.approx(1150, abs=2)
+    # With empty buckets all 3,000 come at 2 a second.
+    empty = capacity_course(replace(fleet, buckets_full=0.0), LaunchImpairment(0))
+    assert empty.full_s == pytest.approx(1650, abs=2)
+    # Launches that fail for an hour and spend nothing only shift that.
+    late = capacity_course(fleet, LaunchImpairment(HOUR_S, failures_spend=False))
+    assert late.back_s == pytest.approx(1150, abs=2)
+    assert late.below_needed_s == pytest.approx(HOUR_S + 1150, abs=2)
+
+
+def test_only_a_share_of_the_checks_fails():
+    outage = LaunchImpairment(HOUR_S, unhealthy_per_min=100, unhealthy_share=0.3)
+    course = capacity_course(Fleet(1000, 800), outage)
+    assert (course.lowest, course.removed) == (700, 300)
+    more = capacity_course(Fleet(1000, 800), outage, Protection(provisioned=200))
+    assert (more.lowest, more.removed) == (840, 360)
+
+
+def test_a_floor_stops_removals_and_lets_them_go_on_above_it():
+    outage = LaunchImpairment(HOUR_S, unhealthy_per_min=10, failures_spend=False)
+    course = capacity_course(Fleet(1000, 800), outage, Protection(floor=700))
+    # 600 are marked; 300 go before the floor, the others once as many have come back.
+    assert (course.lowest, course.removed, course.launched) == (700, 600, 600)
+    assert course.full_s == pytest.approx(600 / 2, rel=0.05)
+    stays = capacity_course(Fleet(1000, 800), outage, Protection(floor=1000))
+    assert (stays.lowest, stays.removed, stays.full_s) == (1000, 0, None)
+
+
+def test_protections_come_on_top_of_what_is_in_place_today():
+    outage = LaunchImpairment(HOUR_S, unhealthy_per_min=10)
+    today = Protection(suspended=frozenset({"ReplaceUnhealthy"}), floor=100)
+    runs = compare_protections(Fleet(1000, 800), outage, velocity_per_min=1, provisioned=10, today=today)
+    # What is suspended today is resumed with the rest, so today is that trap.
+    assert runs["as it is"] is runs["ReplaceUnhealthy suspended"]
+    assert runs["as it is"].removed_after_resume == 600
+    assert runs["Terminate suspended"].removed_after_resume == 600
+    # Processes with nothing to do are not simulated again.
+    for process in ("AZRebalance", "InstanceRefresh", "AlarmNotification", "ScheduledActions"):
+        assert runs[f"{process} suspended"] is runs["as it is"]
+    busy = LaunchImpairment(HOUR_S, changes=(DesiredChange(600, -50, is_scheduled=True),), refresh=5, rebalance=5)
+    runs = compare_protections(Fleet(1000, 800), busy, velocity_per_min=1, provisioned=10)
+    same = {name for name, course in runs.items() if course is runs["as it is"]}
+    assert same == {"as it is", "AlarmNotification suspended"}
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_instances_are_conserved_and_never_negative(seed):
     rng = np.random.default_rng(seed)
@@ -196,6 +281,11 @@ def test_instances_are_conserved_and_never_negative(seed):
     [
         lambda: Fleet(0, 0),
         lambda: Fleet(10, 5, maximum=9),
+        lambda: Fleet(10, 5, desired=20, maximum=15),
+        lambda: Fleet(10, 5, buckets_full=1.5),
+        lambda: LaunchImpairment(1, unhealthy_share=2),
+        lambda: Protection(floor=-1),
+        lambda: capacity_course(Fleet(5, 5), LaunchImpairment(1), growth=2),
         lambda: LaunchImpairment(-1),
         lambda: LaunchImpairment(1, launch_success=1.1),
         lambda: Protection(suspended=frozenset({"Lunch"})),

@@ -7,7 +7,7 @@ import pytest
 
 from afterload.errors import ModelError
 from afterload.model.random_drain import drain_spread, random_drains_min
-from afterload.model.timeout_events import compare_remedies, simulate
+from afterload.model.timeout_events import bound_length, compare_remedies, simulate
 from afterload.model.timeouts import TimeoutQueue, goodput_by_length
 
 
@@ -119,6 +119,31 @@ def test_lease_renewals_collapse_and_what_helps():
         assert 80 < runs[name].recovery_s < 200
     few = simulate(leases, np.random.default_rng(4), waiting_at_start=20)
     assert (few.verdict, few.in_time, few.recovery_s) == ("heals", 20, 0)
+
+
+def test_a_bound_never_lengthens_the_queue():
+    assert bound_length(TimeoutQueue(10, 5, 5)) == int(50 - 3 * math.sqrt(50)) == 28
+    assert bound_length(TimeoutQueue(10, 5, 5, 20)) == 20
+    assert bound_length(TimeoutQueue(0.1, 1, 5)) == 1
+    runs = compare_remedies(
+        TimeoutQueue(10, 5, 5, 20),
+        np.random.default_rng(1),
+        load_per_s=5,
+        waiting_at_start=300,
+        clear_at_s=60,
+        window_s=5,
+    )
+    assert runs["bound"].verdict == "heals"
+    assert float(runs["bound"].queue_length.max()) <= 20
+    assert runs["bound"].times_s[1] == 5
+
+
+def test_a_run_ends_with_the_sends_that_it_may_take():
+    runs = compare_remedies(
+        TimeoutQueue(10, 5, None), np.random.default_rng(1), waiting_at_start=500, clear_at_s=1e6, most_sends=900
+    )
+    assert {run.verdict for run in runs.values()} == {"not decided"}
+    assert all(run.sends <= 901 + 500 and run.recovery_s is None for run in runs.values())
 
 
 # docs/model.md section 3: goodput against queue length is a Poisson tail.

@@ -70,6 +70,10 @@ def test_within_a_change_what_is_to_do_and_buys_most_is_first(whole: Any) -> Non
         ("drain-cap:queues.sqs", DO),
         ("drain-cap:queues.sqs-capped-low", IN_PLACE),
         ("drain-cap:queues.sqs-capped-high", DO),
+        ("drain-cap:queues.sqs-provisioned", DO),
+        ("drain-cap:queues.sqs-few-pollers", IN_PLACE),
+        ("drain-cap:queues.sqs-reserved", IN_PLACE),
+        ("drain-cap:queues.async-reserved", DO),
         ("drain-cap:queues.unknown", NEEDS_EVIDENCE),
         ("drain-cap:queues.timeless", NEEDS_EVIDENCE),
         ("drain-cap:queues.full", NEEDS_EVIDENCE),
@@ -213,6 +217,29 @@ class TestDrainCap:
         assert "b drains into it too, together 3,600/min, which do not fit the 2,400/min of room" in text
         alone = make(queues={"a": fields}, dependencies=tables)
         assert "into it too" not in alone.line("drain-cap:queues.a").evidence
+
+    def test_in_provisioned_mode_the_pollers_are_bounded_instead(self, whole: Any, queue: Make) -> None:
+        """The service takes no MaximumConcurrency then; each poller has 10 at once, so 80 at once are 8 pollers."""
+        item = whole.line("drain-cap:queues.sqs-provisioned")
+        assert "40 provisioned pollers, so a cap of 400 at once" in item.evidence
+        assert item.apply[0].endswith("--provisioned-poller-config MinimumPollers=8,MaximumPollers=8")
+        assert item.undo[0].endswith("--provisioned-poller-config MinimumPollers=9,MaximumPollers=40")
+        assert "A cap of 80 at once bounds the drain at 2,400/min" in item.bounds
+        assert item.edit == {"queues.sqs-provisioned.provisioned_pollers": {"minimum": 8, "maximum": 8}}
+        assert "provisioned_poller_config {\n    minimum_pollers = 8\n    maximum_pollers = 8\n  }" in item.terraform[0]
+        pollers = {"service": "sqs-lambda", "provisioned_pollers": {"minimum": 2, "maximum": 40}}
+        odd = queue(**pollers, item_time="2.1 s").line("drain-cap:queues.q")
+        # 2,400/min at 2.1 s are 84 at once, so 8 pollers.
+        assert odd.apply[0].endswith("MinimumPollers=2,MaximumPollers=8")
+        tight = queue("dependencies.table.tested_rate=900/min", **pollers).line("drain-cap:queues.q")
+        # 300/min at 2 s are 10 at once: one poller, where two are the least.
+        assert tight.status == NEEDS_EVIDENCE
+
+    def test_a_reserved_concurrency_is_a_cap_too(self, whole: Any) -> None:
+        assert "a reserved concurrency of 60 at once" in whole.line("drain-cap:queues.sqs-reserved").evidence
+        item = whole.line("drain-cap:queues.async-reserved")
+        assert item.apply[-1].endswith("--reserved-concurrent-executions 80")
+        assert item.undo[-1].endswith("--reserved-concurrent-executions 500")
 
     def test_a_cap_of_a_stream_is_computed_for_its_shards(self, queue: Make) -> None:
         shards = {"shards": 10, "batch_size": 100, "batch_time": "5 s"}

@@ -89,8 +89,7 @@ def structure(text: str) -> dict[str, Any]:
         found = json.loads(text)
         assert isinstance(found, dict)
         return found
-    key, _, value = text.partition("=")
-    return {key: int(value)}
+    return {key: int(value) for key, _, value in (part.partition("=") for part in text.split(","))}
 
 
 def fits_structure(found: dict[str, Any], shape: dict[str, Any], name: str) -> None:

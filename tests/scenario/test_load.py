@@ -243,6 +243,34 @@ def test_none_is_the_same_as_not_given(nothing: str, example: str, write: Write)
     assert loaded_with(example, write, (TIMELINE, f"  timeline: {nothing}\n")).timeline == ()
 
 
+@pytest.mark.parametrize(
+    ("old", "field"),
+    [
+        ("    item_time: 2 s\n", "max_receives"),
+        ("    item_time: 2 s\n", "reserved_concurrency"),
+        ("    item_time: 2 s\n", "provisioned_pollers"),
+        ("    tested_rate: 3,000/min\n", "capacity"),
+        ("    running: 600\n", "removal"),
+        ("    running: 600\n", "target_group"),
+    ],
+)
+def test_none_passes_the_bounds_of_a_field(old: str, field: str, example: str, write: Write) -> None:
+    with_none = loaded_with(example, write, (old, f"    {field}: none\n{old}")).scenario
+    assert with_none == loaded_with(example, write).scenario
+
+
+def test_none_passes_the_bounds_of_what_is_further_down(example: str, write: Write) -> None:
+    group = "{targets: [1], new_targets: none, checker_rate: none, routing_share: none, dns_share: none}"
+    removal = "{provisioned: none, velocity_limit: none, checks_failing: none, health_check_grace: none}"
+    loop = "{load: 1/s, capacity: 2/s, timeout: 1 s, queue_cap: none, cleared_after: none, retries: none}"
+    text = f"control_loops: {{l: {loop}}}\nfleets:\n"
+    fleet = f"    running: 600\n    target_group: {group}\n    removal: {removal}\n"
+    scenario = loaded_with(example, write, ("fleets:\n", text), ("    running: 600\n", fleet)).scenario
+    shorter = text.replace(loop, "{load: 1/s, capacity: 2/s, timeout: 1 s}")
+    plain = fleet.replace(group, "{targets: [1]}").replace(removal, "{}")
+    assert scenario == loaded_with(example, write, ("fleets:\n", shorter), ("    running: 600\n", plain)).scenario
+
+
 def test_a_scenario_cannot_be_changed(example: str, write: Write) -> None:
     scenario = loaded_with(example, write).scenario
     with pytest.raises(ValueError, match="frozen"):

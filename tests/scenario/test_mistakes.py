@@ -30,11 +30,13 @@ class Mistake(NamedTuple):
     seen: str
     accepted: str
     yaml: bool = False  # refused while the file is read as YAML
+    extra: tuple[str, str] | None = None  # another edit, which alone would be no mistake
 
 
 QUEUE = "    service: sqs-lambda\n"
 RATE = "    arrival_rate: 1,200/min\n"
 LAUNCH = "      boot_time: 120 s\n"
+RUNNING = "    running: 600\n"
 DEPENDENCY = "    dependency: orders-table\n    resources:"
 TIMELINE = "  timeline: builtin:incidents/us-east-1-2025-10-20/timeline.csv\n"
 RATE_TEXT = '"1,200/min", "20/s"'
@@ -600,6 +602,83 @@ MISTAKES: dict[str, Mistake] = {
         "1001 is out of range for an SQS mapping",
         "2 to 1,000",
     ),
+    "cap above the reserved concurrency": Mistake(
+        "    item_time: 2 s\n",
+        "    item_time: 2 s\n    reserved_concurrency: 50\n    drain_cap:\n@@      concurrency: 80\n",
+        "queues.orders.drain_cap.concurrency",
+        "80 is above the reserved concurrency of its function, 50: the cap is never reached",
+        "at most 50, or a higher reserved_concurrency",
+    ),
+    "reserved concurrency at one queue of a function alone": Mistake(
+        "      function: order-worker\n",
+        "@@      function: order-worker\n",
+        "queues.orders.resources.function",
+        "'order-worker' has a reserved concurrency of 50 at queues.more, and none here",
+        "reserved_concurrency: 50 here too",
+        extra=(
+            "call_stacks:\n",
+            "  more: {arrival_rate: 1/min, service_rate: 2/min, item_time: 1 s, reserved_concurrency: 50, "
+            "resources: {function: order-worker}}\ncall_stacks:\n",
+        ),
+    ),
+    "reserved concurrency given in two ways": Mistake(
+        "call_stacks:\n",
+        "  more:\n    arrival_rate: 1/min\n    service_rate: 2/min\n    item_time: 1 s\n@@    reserved_concurrency: 40\n"
+        "    resources: {function: order-worker}\ncall_stacks:\n",
+        "queues.more.reserved_concurrency",
+        "40 differs from the 50 that queues.orders gives for the same function, 'order-worker'",
+        "the same number: a function has one reserved concurrency",
+        extra=("    item_time: 2 s\n", "    item_time: 2 s\n    reserved_concurrency: 50\n"),
+    ),
+    "reserved concurrency zero": Mistake(
+        "    item_time: 2 s\n",
+        "    item_time: 2 s\n@@    reserved_concurrency: 0\n",
+        "queues.orders.reserved_concurrency",
+        "0 is out of range",
+        "at least 1",
+    ),
+    "reserved concurrency without an item time": Mistake(
+        "    item_time: 2 s\n",
+        "@@    reserved_concurrency: 40\n",
+        "queues.orders.reserved_concurrency",
+        "is a concurrency, so item_time is needed too",
+        "item_time, such as 2 s, beside it",
+    ),
+    "cap in provisioned mode": Mistake(
+        "    item_time: 2 s\n",
+        "    item_time: 2 s\n    provisioned_pollers: {minimum: 2, maximum: 8}\n@@    drain_cap: {concurrency: 40}\n",
+        "queues.orders.drain_cap",
+        "stands beside provisioned_pollers, but the service takes no maximum concurrency in provisioned mode",
+        "one of the two; the maximum of provisioned_pollers bounds concurrency at 10 for each poller",
+    ),
+    "provisioned pollers of something else": Mistake(
+        QUEUE,
+        "    service: lambda-async\n@@    provisioned_pollers: {minimum: 2, maximum: 8}\n",
+        "queues.orders.provisioned_pollers",
+        "is of an SQS mapping, but the service is lambda-async",
+        "service: sqs-lambda, or no provisioned_pollers",
+    ),
+    "provisioned pollers out of order": Mistake(
+        "    item_time: 2 s\n",
+        "    item_time: 2 s\n@@    provisioned_pollers: {minimum: 20, maximum: 8}\n",
+        "queues.orders.provisioned_pollers",
+        "maximum 8 is below minimum 20",
+        "a maximum at or above the minimum",
+    ),
+    "one provisioned poller": Mistake(
+        "    item_time: 2 s\n",
+        "    item_time: 2 s\n    provisioned_pollers:\n@@      minimum: 1\n",
+        "queues.orders.provisioned_pollers.minimum",
+        "1 is out of range",
+        "at least 2",
+    ),
+    "provisioned pollers without an item time": Mistake(
+        "    item_time: 2 s\n",
+        "@@    provisioned_pollers: {minimum: 2, maximum: 8}\n",
+        "queues.orders.provisioned_pollers",
+        "is a concurrency, so item_time is needed too",
+        "item_time, such as 2 s, beside it",
+    ),
     "cap a number": Mistake(
         "    item_time: 2 s\n",
         "    item_time: 2 s\n@@    drain_cap: 40\n",
@@ -936,6 +1015,91 @@ MISTAKES: dict[str, Mistake] = {
         "'yes' is not a truth value",
         "true or false",
     ),
+    # target groups and control loops
+    "DNS threshold under the routing threshold": Mistake(
+        RUNNING,
+        f"{RUNNING}    target_group:\n      targets: [9, 9]\n      routing_count: 3\n@@      dns_count: 2\n",
+        "fleets.checkout-api.target_group.dns_count",
+        "dns_count 2 is under the routing threshold, routing_count 3",
+        "dns_count of 3 or more, or a lower routing threshold",
+    ),
+    "DNS threshold left at its default under the routing threshold": Mistake(
+        RUNNING,
+        f"{RUNNING}@@    target_group:\n      targets: [9, 9]\n      routing_count: 3\n",
+        "fleets.checkout-api.target_group",
+        "dns_count 1 is under the routing threshold, routing_count 3",
+        "dns_count of 3 or more, or a lower routing threshold",
+    ),
+    "DNS share under the routing share": Mistake(
+        RUNNING,
+        f"{RUNNING}    target_group:\n      targets: [9, 9]\n      routing_share: 50 %\n@@      dns_share: 40 %\n",
+        "fleets.checkout-api.target_group.dns_share",
+        "dns_share 0.4 is under the routing threshold, routing_share 0.5",
+        "dns_share of 0.5 or more, or a lower routing threshold",
+    ),
+    "routing share without a DNS share": Mistake(
+        RUNNING,
+        f"{RUNNING}@@    target_group: {{targets: [9, 9], routing_share: 50 %}}\n",
+        "fleets.checkout-api.target_group",
+        "dns_share none is under the routing threshold, routing_share 0.5",
+        "dns_share of 0.5 or more, or a lower routing threshold",
+    ),
+    "DNS share of nothing": Mistake(
+        RUNNING,
+        f"{RUNNING}    target_group:\n      targets: [9, 9]\n@@      dns_share: 0 %\n",
+        "fleets.checkout-api.target_group.dns_share",
+        "'0 %' is out of range",
+        "more than 0",
+    ),
+    "new targets of other zones": Mistake(
+        RUNNING,
+        f"{RUNNING}    target_group:\n      targets: [9, 9]\n@@      new_targets: [9, 9, 9]\n",
+        "fleets.checkout-api.target_group.new_targets",
+        "has 3 values where targets has 2",
+        "one for each zone",
+    ),
+    "checks too often": Mistake(
+        RUNNING,
+        f"{RUNNING}    target_group:\n      targets: [9, 9]\n@@      check_interval: 2 s\n",
+        "fleets.checkout-api.target_group.check_interval",
+        "'2 s' is out of range",
+        "at least 5 s",
+    ),
+    "one failed check": Mistake(
+        RUNNING,
+        f"{RUNNING}    target_group:\n      targets: [9, 9]\n@@      fails_to_leave: 1\n",
+        "fleets.checkout-api.target_group.fails_to_leave",
+        "1 is out of range",
+        "at least 2",
+    ),
+    "checks failing beyond the whole": Mistake(
+        RUNNING,
+        f"{RUNNING}    removal:\n@@      checks_failing: 120 %\n",
+        "fleets.checkout-api.removal.checks_failing",
+        "'120 %' is more",
+        SHARE_TEXT,
+    ),
+    "control loop without a capacity": Mistake(
+        "fleets:\n",
+        "control_loops:\n@@  leases: {load: 5/s, timeout: 5 s}\nfleets:\n",
+        "control_loops.leases.capacity",
+        "is missing",
+        "Requests a second that it can serve",
+    ),
+    "control loop that serves nothing": Mistake(
+        "fleets:\n",
+        "control_loops:\n  leases:\n    load: 5/s\n    timeout: 5 s\n@@    capacity: 0/s\nfleets:\n",
+        "control_loops.leases.capacity",
+        "'0/s' is out of range",
+        "more than 0 a second",
+    ),
+    "control loop with a queue of nothing": Mistake(
+        "fleets:\n",
+        "control_loops:\n  leases:\n    load: 5/s\n    timeout: 5 s\n    capacity: 9/s\n@@    queue_cap: 0\nfleets:\n",
+        "control_loops.leases.queue_cap",
+        "0 is out of range",
+        "at least 1",
+    ),
     # YAML
     "duplicate key": Mistake(
         "owner: Orders on-call\n",
@@ -965,6 +1129,9 @@ def spoilt(example: str, *mistakes: Mistake) -> tuple[str, list[int]]:
     for mistake in mistakes:
         assert mistake.old in text, mistake.old
         text = text.replace(mistake.old, mistake.new, 1)
+        if mistake.extra is not None:
+            assert mistake.extra[0] in text, mistake.extra[0]
+            text = text.replace(*mistake.extra, 1)
     while "@@" in text:
         lines.append(text[: text.index("@@")].count("\n") + 1)
         text = text.replace("@@", "", 1)

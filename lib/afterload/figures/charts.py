@@ -43,6 +43,7 @@ __all__ = [
     "COLOURS",
     "GREY",
     "LINE_LEGEND",
+    "LONG_LEGEND",
     "MOST_LINES",
     "MOST_VALUES",
     "Clock",
@@ -63,6 +64,8 @@ MOST_POINTS = 400
 MOST_VALUES, MOST_LINES = 1_000, 40
 # The points of a line are nearly invisible, there for the tooltip; its legend shows the line.
 LINE_LEGEND = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3)
+# The same for long labels, which would run out of the chart in one row.
+LONG_LEGEND = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3, columns=2)
 
 
 T = TypeVar("T")

@@ -44,6 +44,8 @@ def _sentence(item: FleetEstimate) -> str:
     else:
         binds = BINDS[item.launches.binding]
         waiting = f"{format_duration(item.launches.wait_s / 60)} of it for the launch limits ({binds})"
+    if item.fleet.launches_from_min > 0:
+        waiting = f"launches succeed after {format_duration(item.fleet.launches_from_min)}; then {waiting}"
     boots = f"{start} to boot and to be reachable" if item.launches.start_delay_s > 0 else "no time to boot is given"
     return (
         f"{item.name}: {counted(item.missing, 'missing instance')} {'is' if item.missing == 1 else 'are'} in service "
@@ -53,7 +55,7 @@ def _sentence(item: FleetEstimate) -> str:
 
 def _points(item: FleetEstimate, limit: int) -> list[dict[str, Any]]:
     launches, running = item.launches, item.fleet.running
-    times = (launches.times_s + launches.start_delay_s) / 60
+    times = item.fleet.launches_from_min + (launches.times_s + launches.start_delay_s) / 60
     counts = running + launches.instances.astype(float)
     times = np.concatenate([[0.0], times, [max(times[-1] * 1.05, times[-1] + 1.0)]])
     counts = np.concatenate([[float(running)], counts, [counts[-1]]])
@@ -73,7 +75,7 @@ def launch_figure(estimates: Estimates) -> Figure | Prose:
         return paragraph("This scenario has no fleets, so there are no launches to draw.")
     if not lacking:
         return paragraph("No fleet lacks instances, so there is nothing to draw.")
-    shown, notes = drawn(lacking, lambda item: item.launches.in_service_s)
+    shown, notes = drawn(lacking, lambda item: item.in_service_min)
     values = [point for item in shown for point in _points(item, points_each(len(shown)))]
     colour = alt.Color("fleet", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)), legend=LINE_LEGEND)
     lines = (
@@ -106,8 +108,8 @@ def launch_figure(estimates: Estimates) -> Figure | Prose:
         source=f"{estimates.loaded.name}; launch limits: published request throttling of RunInstances, if not overridden",
         method=(
             "Two token buckets in series: a request passes when the request bucket holds one token and the instance bucket "
-            "as many as it asks for; both refill steadily. Boot and network delay follow. The dashed line is what is needed. "
-            "Denied requests are taken to be tried again as soon as they can pass."
+            "as many as it asks for; both refill steadily, and launches succeed from launches_from on. Boot and network delay "
+            "follow. The dashed line is what is needed. Denied requests are taken to be tried again as soon as they can pass."
         ),
         notes=notes,
         alt="Rising steps of instances in service. "
@@ -124,6 +126,7 @@ _FORMATS: dict[str, Any] = {
     "running": format_count,
     "needed": format_count,
     "missing": format_count,
+    "launches succeed from": format_duration,
     "a request": format_count,
     "wait in the buckets": format_duration,
     "limited by": str,
@@ -140,6 +143,7 @@ def _record(item: FleetEstimate) -> dict[str, Any]:
         "running": item.fleet.running,
         "needed": item.fleet.needed,
         "missing": item.missing,
+        "launches succeed from": item.fleet.launches_from_min,
         "a request": shape.instances_per_request,
         "wait in the buckets": launches.wait_s / 60,
         "limited by": BINDS[launches.binding],

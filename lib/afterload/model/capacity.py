@@ -38,15 +38,17 @@ class Fleet:
     """A scaling group at the trigger.
 
     Attributes:
-        in_service: instances in service, which is also the desired capacity.
+        in_service: instances in service.
         needed: instances that the load needs.
-        maximum: the group's maximum; ``None`` for ``in_service``.
+        desired: desired capacity; ``None`` for ``in_service``.
+        maximum: the group's maximum; ``None`` for the desired capacity.
         boot_s, network_s: seconds from launch to running, and until its network state has spread.
         instances_per_request: instances asked for in one launch request.
-        run_limits, terminate_limits: token buckets of launches and of terminations, both full at the trigger.
+        run_limits, terminate_limits: token buckets of launches and of terminations, the second full at the trigger.
+        buckets_full: how full those of launches are at the trigger, 0 to 1.
 
     Raises:
-        ModelError: a value out of its range, or a maximum below ``in_service``.
+        ModelError: a value out of its range, or a maximum below ``in_service`` or the desired capacity.
     """
 
     in_service: int
@@ -57,20 +59,30 @@ class Fleet:
     instances_per_request: int = 1
     run_limits: BucketLimits = RUN_INSTANCES
     terminate_limits: BucketLimits = TERMINATE_INSTANCES
+    desired: int | None = None
+    buckets_full: float = 1.0
 
     def __post_init__(self) -> None:
-        in_service = whole("in_service", self.in_service)
+        in_service = whole("in_service", self.in_service, least=0)
         whole("needed", self.needed, least=0)
+        if whole("desired", self.wanted, least=0) == 0 and in_service == 0:
+            raise ModelError("in_service and desired are 0; give a group that has or wants instances")
+        number("buckets_full", self.buckets_full, most=1.0)
         number("boot_s", self.boot_s)
         number("network_s", self.network_s)
         whole("instances_per_request", self.instances_per_request)
-        if self.maximum is not None and whole("maximum", self.maximum) < in_service:
-            raise ModelError(f"maximum is {self.maximum}, below in_service {in_service}; raise it")
+        if self.maximum is not None and whole("maximum", self.maximum) < max(in_service, self.wanted):
+            raise ModelError(f"maximum is {self.maximum}, below {max(in_service, self.wanted)} instances; raise it")
+
+    @property
+    def wanted(self) -> int:
+        """The desired capacity."""
+        return self.in_service if self.desired is None else self.desired
 
     @property
     def most(self) -> int:
         """The group's maximum."""
-        return self.in_service if self.maximum is None else self.maximum
+        return max(self.in_service, self.wanted) if self.maximum is None else self.maximum
 
 
 @dataclass(frozen=True)
@@ -100,6 +112,7 @@ class LaunchImpairment:
     Attributes:
         length_s: seconds for which launches fail and checks fail.
         unhealthy_per_min: instances a minute whose health check fails though most of them still serve.
+        unhealthy_share: share of the instances in service at the trigger whose checks fail at all, 0 to 1.
         launch_success: share of launches that succeed meanwhile, 0 to 1.
         failures_spend: whether a launch that fails uses up tokens like one that succeeds, so that the bursts are spent
             at the restore.
@@ -122,11 +135,12 @@ class LaunchImpairment:
     rebalance: int = 0
     refresh: int = 0
     refresh_healthy_share: float = 0.9
+    unhealthy_share: float = 1.0
 
     def __post_init__(self) -> None:
         number("length_s", self.length_s)
         number("unhealthy_per_min", self.unhealthy_per_min)
-        for name in ("launch_success", "worth_of_unhealthy", "refresh_healthy_share"):
+        for name in ("launch_success", "worth_of_unhealthy", "refresh_healthy_share", "unhealthy_share"):
             number(name, getattr(self, name), most=1.0)
         whole("rebalance", self.rebalance, least=0)
         whole("refresh", self.refresh, least=0)
@@ -142,6 +156,7 @@ class Protection:
         resume_at_s: seconds after the trigger at which they are resumed; ``None`` for never.
         resets_health: whether instances marked unhealthy are set healthy before the processes are resumed.
         velocity_per_min: most instances a minute that automation may remove; ``None`` for no limit.
+        floor: instances in service at or below which automation removes none.
         uses_standby: whether an instance marked unhealthy goes to standby, and returns when the impairment ends,
             instead of being terminated.
         provisioned: instances in service before the trigger on top of the fleet's.
@@ -156,6 +171,7 @@ class Protection:
     velocity_per_min: float | None = None
     uses_standby: bool = False
     provisioned: int = 0
+    floor: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "suspended", frozenset(self.suspended))
@@ -167,3 +183,4 @@ class Protection:
         if self.velocity_per_min is not None:
             number("velocity_per_min", self.velocity_per_min)
         whole("provisioned", self.provisioned, least=0)
+        whole("floor", self.floor, least=0)

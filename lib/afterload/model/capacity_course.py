@@ -1,14 +1,14 @@
 """Capacity over time while launches fail: what health checks and scaling take away, and what is put back.
 
-Instances are whole, time goes in steps of a second. Launches and terminations pass the token buckets of ``launches``; those
+Instances are whole, time goes in steps. Launches and terminations pass the token buckets of ``launches``; those
 of terminations fill ten times as fast.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +60,12 @@ class CapacityCourse:
 
 
 def capacity_course(
-    fleet: Fleet, impairment: LaunchImpairment, protection: Protection | None = None, *, step_s: float = 1.0
+    fleet: Fleet,
+    impairment: LaunchImpairment,
+    protection: Protection | None = None,
+    *,
+    step_s: float = 1.0,
+    growth: float = 0.0,
 ) -> CapacityCourse:
     """Follow a scaling group from the trigger until nothing changes any more; there is no horizon.
 
@@ -74,14 +79,22 @@ def capacity_course(
         fleet, impairment: the group and what fails.
         protection: what a team does; ``None`` for nothing.
         step_s: length of a step in seconds.
+        growth: share, 0 to 1, of the time since the last event (trigger, end of the impairment, resume, change of the
+            desired capacity) that a step may take where that is longer, so that what takes very long takes few steps.
 
     Raises:
         ModelError: a value out of its range, or a request larger than its bucket.
 
     Source: service documentation of the scaling processes and of API throttling; docs/model.md section 4.
     """
-    group = _Group(fleet, impairment, protection or Protection(), number("step_s", step_s, above=0.0))
+    shortest, share = number("step_s", step_s, above=0.0), number("growth", growth, most=1.0)
+    protection = protection or Protection()
+    group = _Group(fleet, impairment, protection, shortest)
+    events = [0.0, impairment.length_s, *(change.at_s for change in impairment.changes)]
+    events = sorted({*events, protection.resume_at_s or 0.0})
     while group.can_change():
+        if share > 0.0:
+            group.step_s = _pace_s(events, group.now_s, shortest, share)
         group.step()
     return group.result()
 
@@ -93,12 +106,18 @@ def compare_protections(
     velocity_per_min: float,
     provisioned: int,
     resume_at_s: float | None = None,
+    today: Protection | None = None,
+    growth: float = 0.0,
 ) -> Mapping[str, CapacityCourse]:
-    """The same impairment unprotected, with each process suspended alone, and with each other protection alone.
+    """The same impairment as it is today, and with one protection more: each process suspended, and each other one.
+
+    A process that has nothing to do here gives today's course.
 
     Parameters:
         velocity_per_min, provisioned: as in :class:`Protection`.
         resume_at_s: when suspended processes are resumed; ``None`` for the end of the impairment.
+        today: what is in place already; ``None`` for nothing.
+        growth: as in :func:`capacity_course`.
 
     Raises:
         ModelError: a value out of its range.
@@ -106,34 +125,65 @@ def compare_protections(
     Source: docs/model.md section 4.
     """
     resume_s = impairment.length_s if resume_at_s is None else resume_at_s
-    protections = {"as it is": Protection()}
+    today = today or Protection()
+    held = replace(today, resume_at_s=resume_s) if today.suspended else today
+
+    def suspend(*names: str, resets_health: bool = False) -> Protection:
+        every = today.suspended | set(names)
+        return replace(today, suspended=every, resume_at_s=resume_s, resets_health=today.resets_health or resets_health)
+
+    idle = _idle_processes(impairment) | today.suspended
+    protections = {"as it is": held}
     for process in PROCESSES:
-        protections[f"{process} suspended"] = Protection(suspended=frozenset({process}), resume_at_s=resume_s)
-    careful = Protection(
-        suspended=frozenset({"ReplaceUnhealthy", "AZRebalance"}), resume_at_s=resume_s, resets_health=True
-    )
+        protections[f"{process} suspended"] = held if process in idle else suspend(process)
+    careful = suspend("ReplaceUnhealthy", "AZRebalance", resets_health=True)
     protections["ReplaceUnhealthy and AZRebalance suspended, health reset"] = careful
-    protections["velocity limit"] = Protection(velocity_per_min=velocity_per_min)
-    protections["standby"] = Protection(uses_standby=True)
-    protections["provisioned before"] = Protection(provisioned=provisioned)
-    return {name: capacity_course(fleet, impairment, each) for name, each in protections.items()}
+    protections["velocity limit"] = replace(held, velocity_per_min=velocity_per_min)
+    protections["standby"] = replace(held, uses_standby=True)
+    protections["provisioned before"] = replace(held, provisioned=held.provisioned + provisioned)
+    courses: dict[Protection, CapacityCourse] = {}
+    for each in protections.values():
+        if each not in courses:
+            courses[each] = capacity_course(fleet, impairment, each, growth=growth)
+    return {name: courses[each] for name, each in protections.items()}
+
+
+def _pace_s(events: Sequence[float], now_s: float, shortest_s: float, growth: float) -> float:
+    """Length of the next step: it grows with the time since the last event, and ends at the next one."""
+    past = [event for event in events if event <= now_s + 1e-6]
+    step_s = max(shortest_s, growth * (now_s - past[-1]))
+    return step_s if len(past) == len(events) else min(step_s, events[len(past)] - now_s)
+
+
+def _idle_processes(impairment: LaunchImpairment) -> set[str]:
+    """Processes that have nothing to do in this impairment, whether they run or not."""
+    idle = set()
+    if impairment.rebalance == 0:
+        idle.add("AZRebalance")
+    if impairment.refresh == 0:
+        idle.add("InstanceRefresh")
+    for process, is_scheduled in (("ScheduledActions", True), ("AlarmNotification", False)):
+        if not any(change.is_scheduled == is_scheduled for change in impairment.changes):
+            idle.add(process)
+    return idle
 
 
 class _Bucket:
     """Two buckets in series, in steps."""
 
-    def __init__(self, limits: BucketLimits, per_request: int) -> None:
+    def __init__(self, limits: BucketLimits, per_request: int, full: float = 1.0) -> None:
         self._limits, self._size = limits, per_request
-        self._requests, self._instances = limits.request_burst, limits.instance_burst
+        self._requests, self._instances = full * limits.request_burst, full * limits.instance_burst
         if per_request > limits.instance_burst:
             raise ModelError(
                 f"instances_per_request is {per_request}, more than the instance bucket of {limits.instance_burst:g}"
             )
 
     def refill(self, step_s: float) -> None:
+        # The bucket overflows at the end of a step, not within it: what a step brings can be taken.
         limits = self._limits
-        self._requests = min(limits.request_burst, self._requests + limits.requests_per_s * step_s)
-        self._instances = min(limits.instance_burst, self._instances + limits.instances_per_s * step_s)
+        self._requests = min(limits.request_burst, self._requests) + limits.requests_per_s * step_s
+        self._instances = min(limits.instance_burst, self._instances) + limits.instances_per_s * step_s
 
     def take(self, wanted: int) -> int:
         """Instances admitted now, at most those wanted."""
@@ -154,30 +204,31 @@ class _Bucket:
 
 class _Group:
     def __init__(self, fleet: Fleet, impairment: LaunchImpairment, protection: Protection, step_s: float) -> None:
-        self._fleet, self._impairment, self._protection, self._step_s = fleet, impairment, protection, step_s
-        self._desired = fleet.in_service + protection.provisioned
+        self._fleet, self._impairment, self._protection = fleet, impairment, protection
+        self.step_s, self.now_s = step_s, 0.0
+        self._desired = fleet.wanted + protection.provisioned
         self._most = max(fleet.most, self._desired)
-        self._good, self._marked, self._standby, self._unregistered = self._desired, 0, 0, 0
+        self._good = fleet.in_service + protection.provisioned
+        self._marked = self._standby = self._unregistered = 0
+        share = impairment.unhealthy_share
+        self._to_mark = math.inf if share == 1.0 else float(round(share * self._good))
         self._pending: list[tuple[float, int, bool]] = []
-        self._launches = _Bucket(fleet.run_limits, fleet.instances_per_request)
+        self._launches = _Bucket(fleet.run_limits, fleet.instances_per_request, fleet.buckets_full)
         self._terminations = _Bucket(fleet.terminate_limits, 1)
         self._to_rebalance, self._to_refresh = impairment.rebalance, impairment.refresh
         self._changes = list(impairment.changes)
         self._refresh_open = self._refresh_goal = 0
         self._marking = self._velocity = self._luck = 0.0
-        self._steps = 0
         self._removed = self._launched = self._removed_after_resume = 0
         self._is_stuck = False
         self._rows: list[tuple[float, float, int, int, int]] = []
         self._note()
 
-    @property
-    def _now_s(self) -> float:
-        return self._steps * self._step_s
-
     def _runs(self, process: str) -> bool:
         protection = self._protection
-        is_resumed = protection.resume_at_s is not None and self._now_s >= protection.resume_at_s
+        # A step that ends with the resume is still one without the process.
+        began_s = self.now_s - self.step_s + 1e-6
+        is_resumed = protection.resume_at_s is not None and began_s >= protection.resume_at_s
         return process not in protection.suspended or is_resumed
 
     @property
@@ -191,24 +242,25 @@ class _Group:
     def can_change(self) -> bool:
         """Whether anything can still happen."""
         resume_s = self._protection.resume_at_s or 0.0
-        if self._now_s <= max(self._impairment.length_s, resume_s) or self._changes or self._pending:
+        if self.now_s <= max(self._impairment.length_s, resume_s) or self._changes or self._pending:
             return True
         return not self._is_stuck
 
     def step(self) -> None:
-        self._steps += 1
+        self.now_s += self.step_s
         before = (self._good, self._marked, self._standby, self._unregistered, len(self._pending), self._launched)
-        at_s = self._now_s
+        at_s = self.now_s
         is_impaired = at_s <= self._impairment.length_s
-        self._launches.refill(self._step_s)
-        self._terminations.refill(self._step_s)
+        self._launches.refill(self.step_s)
+        self._terminations.refill(self.step_s)
         self._arrive(at_s)
         self._change_desired(at_s)
         if is_impaired and self._runs("HealthCheck"):
-            self._marking += self._impairment.unhealthy_per_min * self._step_s / 60.0
-            newly = min(self._good, int(self._marking + 1e-9))
+            self._marking += self._impairment.unhealthy_per_min * self.step_s / 60.0
+            newly = int(min(self._good, self._to_mark, int(self._marking + 1e-9)))
             self._marking -= int(self._marking + 1e-9)
             self._good -= newly
+            self._to_mark -= newly
             if self._protection.uses_standby:
                 self._standby += newly
             else:
@@ -240,7 +292,7 @@ class _Group:
 
     def _reset_health(self, at_s: float) -> None:
         resume_s = self._protection.resume_at_s
-        if self._protection.resets_health and resume_s is not None and at_s - self._step_s < resume_s <= at_s:
+        if self._protection.resets_health and resume_s is not None and at_s - self.step_s < resume_s <= at_s:
             self._good, self._marked = self._good + self._marked, 0
 
     def _remove(self, at_s: float) -> int:
@@ -249,8 +301,9 @@ class _Group:
             return 0
         velocity = self._protection.velocity_per_min
         if velocity is not None:
-            self._velocity = min(max(1.0, velocity), self._velocity + velocity * self._step_s / 60.0)
+            self._velocity = min(max(1.0, velocity), self._velocity) + velocity * self.step_s / 60.0
         allowed = self._serving if velocity is None else min(self._serving, int(self._velocity + 1e-9))
+        above_floor = max(0, self._serving - self._protection.floor)
         unhealthy = self._marked if self._runs("ReplaceUnhealthy") else 0
         in_group = self._serving + self._unregistered + self._standby
         # Scale-in, and the old half of a rebalance once its new half serves.
@@ -259,7 +312,7 @@ class _Group:
         if self._runs("InstanceRefresh") and self._to_refresh:
             floor = math.ceil(self._impairment.refresh_healthy_share * self._desired - 1e-9)
             refresh = min(self._to_refresh, max(0, self._serving - unhealthy - surplus - floor))
-        wanted = unhealthy + surplus + refresh
+        wanted = min(unhealthy + surplus + refresh, above_floor)
         gone = self._terminations.take(min(wanted, allowed))
         if velocity is not None:
             self._velocity -= gone
@@ -272,7 +325,7 @@ class _Group:
         self._good -= rest - marked_too
         self._removed += gone
         resume_s = self._protection.resume_at_s
-        if resume_s is not None and at_s >= resume_s:
+        if resume_s is not None and at_s - self.step_s + 1e-6 >= resume_s:
             self._removed_after_resume += gone
         return wanted - gone if velocity != 0.0 else 0
 
@@ -308,7 +361,7 @@ class _Group:
     def _note(self) -> None:
         capacity = self._good + self._impairment.worth_of_unhealthy * self._marked
         running = self._serving + self._unregistered + self._standby + self._coming
-        self._rows.append((self._now_s, capacity, running, self._marked, self._desired))
+        self._rows.append((self.now_s, capacity, running, self._marked, self._desired))
 
     def result(self) -> CapacityCourse:
         times, capacity, running, marked, desired = (

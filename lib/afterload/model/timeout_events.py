@@ -14,7 +14,7 @@ from afterload.model.checks import number, whole
 from afterload.model.curves import FloatArray
 from afterload.model.timeouts import TimeoutQueue
 
-__all__ = ["QueueRun", "Verdict", "compare_remedies", "simulate"]
+__all__ = ["QueueRun", "Verdict", "bound_length", "compare_remedies", "simulate"]
 
 Verdict: TypeAlias = Literal["heals", "stays down", "not decided"]
 
@@ -97,6 +97,15 @@ def simulate(
     return run.run(waiting_at_start, whole("most_sends", most_sends))
 
 
+def bound_length(queue: TimeoutQueue) -> int:
+    """A bound of the queue that keeps what waits useful: the useful length less the grain of chance (three roots).
+
+    At least 1, and no more than the bound that the queue has already.
+    """
+    bound = max(1, int(queue.useful_length - 3.0 * math.sqrt(queue.useful_length)))
+    return bound if queue.queue_cap is None else min(bound, queue.queue_cap)
+
+
 def compare_remedies(
     queue: TimeoutQueue,
     rng: np.random.Generator,
@@ -106,12 +115,18 @@ def compare_remedies(
     spike_s: float = 0.0,
     waiting_at_start: int = 0,
     clear_at_s: float,
+    window_s: float = 10.0,
+    most_sends: int = 2_000_000,
 ) -> Mapping[str, QueueRun]:
     """The same trigger on the queue as it is, and with each remedy alone.
 
-    Remedies: "clear once" at ``clear_at_s``; "bound" at the useful length less the grain of chance (three roots);
-    "newest first"; "admit by size" from half the useful length to that bound; "discard expired". Every run gets a
+    Remedies: "clear once" at ``clear_at_s``; "bound" at :func:`bound_length`; "newest first"; "admit by size" from half
+    that length to it; "discard expired". Every run gets a
     generator of its own, spawned in this order.
+
+    Parameters:
+        queue, rng, load_per_s, spike_per_s, spike_s, waiting_at_start, window_s, most_sends: as in :func:`simulate`.
+        clear_at_s: second at which "clear once" empties the queue.
 
     Raises:
         ModelError: a value out of its range.
@@ -119,7 +134,7 @@ def compare_remedies(
     Source: HotOS 2021 on remedies: LIFO, small queues, shedding; the event summary: rate limiting by the size of the
     waiting queue.
     """
-    bound = max(1, int(queue.useful_length - 3.0 * math.sqrt(queue.useful_length)))
+    bound = bound_length(queue)
     remedies: dict[str, tuple[TimeoutQueue, float | None]] = {
         "as it is": (queue, None),
         "clear once": (queue, clear_at_s),
@@ -137,6 +152,8 @@ def compare_remedies(
             spike_s=spike_s,
             waiting_at_start=waiting_at_start,
             clear_at_s=clear_s,
+            window_s=window_s,
+            most_sends=most_sends,
         )
         for (name, (guarded, clear_s)), own in zip(remedies.items(), rng.spawn(len(remedies)), strict=True)
     }

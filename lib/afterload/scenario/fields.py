@@ -7,6 +7,7 @@ the unit, and always holds that unit.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -16,6 +17,7 @@ from typing import Annotated, Any, ClassVar, get_args, get_origin
 from zoneinfo import ZoneInfo
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -26,7 +28,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticKnownError
 
 from afterload import units
 from afterload.errors import UnitError
@@ -45,6 +47,7 @@ __all__ = [
     "MaybeNumber",
     "MaybePath",
     "MaybeRate",
+    "MaybeRatePerSecond",
     "MaybeSeconds",
     "MaybeShare",
     "Minutes",
@@ -57,6 +60,7 @@ __all__ = [
     "Share",
     "Text",
     "Zone",
+    "if_given",
     "label_in",
     "none_is_none",
     "quantity_of",
@@ -160,6 +164,7 @@ MaybeMinutes = Annotated[float | None, _DURATION[0], _quantity("duration", "min"
 Seconds = Annotated[float, *_quantity("duration", "s")]
 MaybeSeconds = Annotated[float | None, *_quantity("duration", "s", optional=True)]
 RatePerSecond = Annotated[float, *_quantity("rate", "per_s")]
+MaybeRatePerSecond = Annotated[float | None, *_quantity("rate", "per_s", optional=True)]
 
 
 def _label(value: Any) -> str:
@@ -279,6 +284,26 @@ MaybeShare = Annotated[
     BeforeValidator(lambda value: None if value is None or value == "none" else units.read_share(value)),
     WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": ["string", "null"]}]}),
 ]
+
+
+def if_given(
+    *, ge: float | None = None, gt: float | None = None, le: float | None = None, lt: float | None = None
+) -> AfterValidator:
+    """Bounds of a field that may be none, refused in the words of ``Field``'s own bounds, which cannot stand a none."""
+    kinds = (
+        ("greater_than_equal", "ge", ge, operator.ge),
+        ("greater_than", "gt", gt, operator.gt),
+        ("less_than_equal", "le", le, operator.le),
+        ("less_than", "lt", lt, operator.lt),
+    )
+
+    def check(value: Any) -> Any:
+        for kind, name, bound, holds in kinds:
+            if value is not None and bound is not None and not holds(value, bound):
+                raise PydanticKnownError(kind, {name: bound})  # type: ignore[arg-type]
+        return value
+
+    return AfterValidator(check)
 
 
 def quantity_of(metadata: Iterable[Any]) -> Quantity | None:

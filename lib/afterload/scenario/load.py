@@ -25,12 +25,12 @@ from afterload.scenario.attachments import (
     read_series,
     read_timeline,
 )
+from afterload.scenario.concurrency import concurrency_problems
 from afterload.scenario.fields import Inside, Section, label_in, section_in
 from afterload.scenario.overrides import Overrides, apply_overrides, locate, read_overrides
 from afterload.scenario.problems import Problem, dotted, nearest, problems_of
 from afterload.scenario.ranges import read_range
 from afterload.scenario.schema import Queue, Scenario
-from afterload.units import read_count
 from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_file, read_text
 
 __all__ = ["LoadedScenario", "load_scenario", "load_scenario_text"]
@@ -311,30 +311,14 @@ def _minutes_in(item: Mapping[str, Any], name: str) -> tuple[str, float] | None:
     return None
 
 
-def _count_in(item: Any, name: str) -> int | None:
-    try:
-        return read_count(item[name]) if isinstance(item, dict) and name in item else None
-    except UnitError:
-        return None
-
-
 def _service_ranges(check: _Checker) -> None:
     """Values that the service itself would refuse. Read one by one, so that no other mistake hides them."""
-    low, high = (
-        limits.whole("lambda.sqs.max_concurrency.minimum"),
-        limits.whole("lambda.sqs.max_concurrency.maximum"),
-    )
+    for path, message, accepted in concurrency_problems(check.named("queues")):
+        check.refuse(path, message, accepted)
     shortest, longest = (limits.value(f"lambda.async.max_age_s.{end}") / 60 for end in ("minimum", "maximum"))
     least, kept = 1.0, limits.value("sqs.retention_s.maximum") / 60
     for name, queue in check.named("queues").items():
         service = queue.get("service")
-        cap = _count_in(queue.get("drain_cap"), "concurrency")
-        if service == "sqs-lambda" and cap and not low <= cap <= high:
-            check.refuse(
-                ("queues", name, "drain_cap", "concurrency"),
-                f"{cap} is out of range for an SQS mapping",
-                f"{low} to {high:,}",
-            )
         age = _minutes_in(queue, "age_limit_min") if service == "lambda-async" else None
         if age is not None and age[1] > 0 and not shortest <= age[1] <= longest:
             check.refuse(

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from afterload import limits
 from afterload.errors import UnitError
+from afterload.scenario.capacity_schema import ControlLoop, Pollers, Removal, TargetGroup
 from afterload.scenario.coupled_schema import AdmissionPlan, Cache, PlanAutomation, UncertainValue
 from afterload.scenario.evidence_schema import Evidence, Export, Postmortem, Telemetry
 from afterload.scenario.fields import (
@@ -34,6 +35,7 @@ from afterload.scenario.fields import (
     Section,
     Share,
     Zone,
+    if_given,
     none_is_none,
 )
 
@@ -128,7 +130,9 @@ class Dependency(Section):
         Rate, Field(description="Items a minute that reach it directly, beside any queue.")
     ] = 0.0
     capacity_per_min: Annotated[
-        MaybeRate, Field(gt=0, description="Attempts a minute above which it collapses; the tested rate if not given.")
+        MaybeRate,
+        if_given(gt=0),
+        Field(description="Attempts a minute above which it collapses; the tested rate if not given."),
     ] = None
     control_rate_per_min: Annotated[
         Rate, Field(description="Control-loop traffic (leases, health pings) that is admitted first.")
@@ -271,6 +275,18 @@ class Queue(Section):
         none_is_none,
         Field(description="Limit on concurrency between backlog and dependency; none: no limit."),
     ] = None
+    reserved_concurrency: Annotated[
+        MaybeCount,
+        if_given(ge=1),
+        Field(description="Reserved concurrency of the function, which bounds what is worked on at once."),
+    ] = None
+    provisioned_pollers: Annotated[
+        Pollers | None,
+        none_is_none,
+        Field(
+            description="For sqs-lambda in provisioned mode, instead of drain_cap: minimum and maximum of its pollers."
+        ),
+    ] = None
     ramp: Annotated[
         RampUp | None,
         none_is_none,
@@ -285,7 +301,9 @@ class Queue(Section):
         Field(description="Attempts that one item costs while the dependency fails; from its clients if not given."),
     ] = None
     max_receives: Annotated[
-        MaybeCount, Field(ge=1, description="Failed deliveries after which an item goes to the dead-letter queue.")
+        MaybeCount,
+        if_given(ge=1),
+        Field(description="Failed deliveries after which an item goes to the dead-letter queue."),
     ] = None
     fleet: Annotated[MaybeLabel, Field(description="Name of the fleet that the consumers run on.")] = None
     resources: Annotated[Resources, Field(description="Names for the commands of the plan.")] = Resources()
@@ -312,7 +330,18 @@ class Queue(Section):
             raise UnitError(f"goes with order fresh_first, not {info.data['order']}", "order: fresh_first, or none")
         return value
 
-    @field_validator("drain_cap", "ramp")
+    @property
+    def concurrency_limit(self) -> int | None:
+        """Items in work at once that nothing passes: the least of cap, reserved concurrency and pollers; None: no limit."""
+        pollers = self.provisioned_pollers
+        limits_given = (
+            self.drain_cap.concurrency if self.drain_cap else None,
+            self.reserved_concurrency,
+            pollers.concurrency if pollers else None,
+        )
+        return min((limit for limit in limits_given if limit is not None), default=None)
+
+    @field_validator("drain_cap", "reserved_concurrency", "provisioned_pollers", "ramp")
     @classmethod
     def _needs_item_time(cls, value: Any, info: ValidationInfo) -> Any:
         if value is not None and info.data.get("item_time_s", 0) is None:
@@ -472,6 +501,12 @@ class Fleet(Section):
         Rate, Field(description="Instances a minute that automation removes until launches succeed.")
     ] = 0.0
     removal_floor: Annotated[Count, Field(description="Instances below which a velocity limit stops removals.")] = 0
+    removal: Annotated[
+        Removal | None, none_is_none, Field(description="More about removals while launches fail, and remedies.")
+    ] = None
+    target_group: Annotated[
+        TargetGroup | None, none_is_none, Field(description="Its targets behind a load balancer, for those that flap.")
+    ] = None
     resources: Annotated[Resources, Field(description="Names for the commands of the plan.")] = Resources()
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
@@ -495,6 +530,9 @@ class Scenario(Section):
     call_stacks: Annotated[dict[Label, CallStack], Field(description="Layers that retry, by name.")] = {}
     clients: Annotated[dict[Label, Client], Field(description="SDK clients, by name.")] = {}
     fleets: Annotated[dict[Label, Fleet], Field(description="Capacity that is launched, by name.")] = {}
+    control_loops: Annotated[
+        dict[Label, ControlLoop], Field(description="Queues of leases, heartbeats and the like, by name.")
+    ] = {}
     admission: Annotated[AdmissionPlan, Field(description="The seven steps of admission in a recovery.")] = (
         AdmissionPlan()
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from afterload import limits
 from afterload.estimates import CapEstimate, Estimates, QueueEstimate
 from afterload.model.backlog import cap_rate_per_min
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, quoted, slug, where
 from afterload.scenario import Queue
+from afterload.scenario.capacity_schema import Pollers
 from afterload.units import format_duration, format_rate
 
 __all__ = ["CHANGE"]
@@ -25,8 +27,8 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     loaded, queue, cap = estimates.loaded, item.queue, item.cap
     target = f"queues.{item.name}"
     owner = queue.owner or loaded.scenario.owner or "no owner yet"
-    today = f"a cap of {queue.drain_cap.concurrency:,} at once" if queue.drain_cap else "no drain cap"
-    line = where(loaded, "queues", item.name, "drain_cap" if queue.drain_cap else "service_rate")
+    today, field = _today(queue)
+    line = where(loaded, "queues", item.name, field)
     if cap is None or cap.safe_concurrency is None:
         missing = f"queues.{item.name}.item_time" if cap else f"queues.{item.name}.dependency and its tested rate"
         ask = f"It has {today} ({line}). The safe cap needs {missing}."
@@ -39,7 +41,11 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     evidence = f"{drains}; {room}.{_others(estimates, item, cap)}"
     safe = cap.safe_concurrency
     least, most = (limits.whole(f"lambda.sqs.max_concurrency.{end}") for end in ("minimum", "maximum"))
-    if queue.service == "sqs-lambda":
+    pollers = queue.provisioned_pollers
+    if pollers is not None:
+        each = limits.whole("lambda.sqs.poller.concurrency")
+        safe, least = safe // each * each, each * limits.whole("lambda.sqs.pollers.minimum")
+    elif queue.service == "sqs-lambda":
         safe = min(safe, most)
     if safe < (least if queue.service == "sqs-lambda" else 1):
         return PlanItem(
@@ -48,15 +54,33 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
             "direct traffic back while the backlog drains.",
             owner=owner,
         )  # fmt: skip
-    if queue.drain_cap is not None and queue.drain_cap.concurrency <= safe:
+    if queue.concurrency_limit is not None and queue.concurrency_limit <= cap.safe_concurrency:
         return PlanItem(ID, target, IN_PLACE, evidence, owner=owner)
     apply, undo = _commands(queue, safe)
     return PlanItem(
         ID, target, DO, evidence,
         bounds=_bounds(cap, safe, item),
         owner=owner, apply=apply, undo=undo, terraform=_terraform(queue, safe),
-        edit={f"{target}.drain_cap": {"concurrency": safe}},
+        edit=_edit(target, pollers, safe),
     )  # fmt: skip
+
+
+def _today(queue: Queue) -> tuple[str, str]:
+    """What bounds concurrency today, and the field that says so."""
+    limit, pollers = queue.concurrency_limit, queue.provisioned_pollers
+    if limit is None:
+        return "no drain cap", "service_rate"
+    if queue.drain_cap is not None and queue.drain_cap.concurrency == limit:
+        return f"a cap of {limit:,} at once", "drain_cap"
+    if pollers is not None and pollers.concurrency == limit:
+        return f"{pollers.maximum:,} provisioned pollers, so a cap of {limit:,} at once", "provisioned_pollers"
+    return f"a reserved concurrency of {limit:,} at once", "reserved_concurrency"
+
+
+def _bounded(pollers: Pollers, safe: int) -> Pollers:
+    """Provisioned pollers of at most so much concurrency."""
+    most = safe // limits.whole("lambda.sqs.poller.concurrency")
+    return Pollers(minimum=min(pollers.minimum, most), maximum=most)
 
 
 def _bounds(cap: CapEstimate, safe: int, item: QueueEstimate) -> str:
@@ -66,7 +90,7 @@ def _bounds(cap: CapEstimate, safe: int, item: QueueEstimate) -> str:
     )
     if cap.overloads:
         text += f" Today the drain alone is {format_rate(cap.drain_rate_per_min)} where {format_rate(cap.room_per_min)} fit."
-    if cap.ramp_passes_room_after_s is not None and item.queue.drain_cap is None:
+    if cap.ramp_passes_room_after_s is not None and item.queue.concurrency_limit is None:
         after = format_duration(cap.ramp_passes_room_after_s / 60)
         text += (
             f" An uncapped ramp passes the room {after} after the start."
@@ -96,7 +120,15 @@ def _others(estimates: Estimates, item: QueueEstimate, cap: CapEstimate) -> str:
 def _commands(queue: Queue, safe: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if queue.service == "sqs-lambda":
         mapping = quoted(queue.resources.event_source_mapping, "MAPPING_UUID")
-        command = f"aws lambda update-event-source-mapping --uuid {mapping} --scaling-config"
+        command = f"aws lambda update-event-source-mapping --uuid {mapping}"
+        if queue.provisioned_pollers is not None:
+            command += " --provisioned-poller-config"
+            planned, now = _bounded(queue.provisioned_pollers, safe), queue.provisioned_pollers
+            return (
+                (f"{command} MinimumPollers={planned.minimum},MaximumPollers={planned.maximum}",),
+                (f"{command} MinimumPollers={now.minimum},MaximumPollers={now.maximum}",),
+            )
+        command += " --scaling-config"
         earlier = f"MaximumConcurrency={queue.drain_cap.concurrency}" if queue.drain_cap else "'{}'"
         return (f"{command} MaximumConcurrency={safe}",), (f"{command} {earlier}",)
     if queue.service == "lambda-async":
@@ -105,7 +137,7 @@ def _commands(queue: Queue, safe: int) -> tuple[tuple[str, ...], tuple[str, ...]
         undo = f"aws lambda delete-function-concurrency --function-name {function}"
         return (
             ("# this also limits synchronous calls of the function", f"{command} {safe}"),
-            (f"{command} {queue.drain_cap.concurrency}" if queue.drain_cap else undo,),
+            (f"{command} {queue.concurrency_limit}" if queue.concurrency_limit else undo,),
         )
     earlier = f"set {queue.drain_cap.concurrency} again" if queue.drain_cap else "remove the limit"
     return (
@@ -114,12 +146,25 @@ def _commands(queue: Queue, safe: int) -> tuple[tuple[str, ...], tuple[str, ...]
     )
 
 
+def _edit(target: str, pollers: Pollers | None, safe: int) -> dict[str, Any]:
+    """What it changes in the scenario: the service takes no maximum concurrency beside provisioned pollers."""
+    if pollers is None:
+        return {f"{target}.drain_cap": {"concurrency": safe}}
+    bounded = _bounded(pollers, safe)
+    return {f"{target}.provisioned_pollers": {"minimum": bounded.minimum, "maximum": bounded.maximum}}
+
+
 def _terraform(queue: Queue, safe: int) -> tuple[str, ...]:
     if queue.service != "sqs-lambda":
         return ()
+    block = f"scaling_config {{\n    maximum_concurrency = {safe}\n  }}"
+    if queue.provisioned_pollers is not None:
+        bounded = _bounded(queue.provisioned_pollers, safe)
+        least, most = f"minimum_pollers = {bounded.minimum}", f"maximum_pollers = {bounded.maximum}"
+        block = f"provisioned_poller_config {{\n    {least}\n    {most}\n  }}"
     return (
         f'resource "aws_lambda_event_source_mapping" "{slug(queue.resources.function or "mapping")}" {{\n'
-        f"  # beside what the mapping has already\n  scaling_config {{\n    maximum_concurrency = {safe}\n  }}\n}}",
+        f"  # beside what the mapping has already\n  {block}\n}}",
     )
 
 
