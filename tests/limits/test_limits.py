@@ -32,7 +32,6 @@ PUBLISHED = {
     "lambda.sqs.pollers.minimum": (2, "pollers", "AWS service model, lambda: ProvisionedPollerConfig"),
     "lambda.sqs.pollers.minimum.highest": (200, "pollers", "AWS service model, lambda: MinimumNumberOfPollers"),
     "lambda.sqs.pollers.maximum": (10_000, "pollers", "AWS service model, lambda: MaximumNumberOfPollers"),
-    "lambda.sqs.poller.concurrency": (10, "concurrent", "AWS Lambda developer guide, provisioned mode of SQS mappings"),
     "lambda.sqs.pollers.ramp.per_min": (1_000, "concurrent a minute", "AWS Lambda developer guide, provisioned mode"),
     "lambda.sqs.batch_size.default": (10, "records", "AWS service model, lambda: CreateEventSourceMapping BatchSize"),
     "lambda.stream.batch_size.default": (
