@@ -38,6 +38,7 @@ from afterload.figures import (
     retries,
     telemetry,
     timeline,
+    worth,
 )
 from afterload.findings import SplitWindow, split_windows
 from afterload.findings.audit import Audit, build_audit, inventory_of
@@ -287,7 +288,15 @@ class Workbook:
 
     def worth(self) -> Shown:
         """Drain today and with each change alone."""
-        return _sized(plan.worth_figure(self.plan, self.estimates))
+        return _sized(worth.worth_figure(self.plan, self.estimates))
+
+    def waterfall(self) -> Shown:
+        """From today to planned, change by change."""
+        return worth.waterfall_figure(self.plan, self.estimates)
+
+    def before_after(self) -> Shown:
+        """The recovery today and with the whole plan, on one axis."""
+        return worth.before_after_figure(self.plan, self.estimates)
 
     def plan_details(self) -> Prose:
         """Every line of the plan, whole."""

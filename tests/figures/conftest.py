@@ -155,7 +155,7 @@ SECTIONS = (
     "launches_answer", "launches", "removal", "removal_remedies", "removal_traps", "flapping", "control_loops",
     "timeout_goodput", "timeout_remedies", "dependency_answer", "hidden_capacity", "triggers", "recovery_answer",
     "recovery_course", "recovery_cases", "recovery_steps", "recovery_movers", "race_answer", "race", "plan_answer",
-    "plan_table", "worth", "plan_details", "measured_answer", "measured_signals", "throughput",
+    "plan_table", "worth", "waterfall", "before_after", "plan_details", "measured_answer", "measured_signals", "throughput",
     "measured_attempts", "back_test", "comparison_answer", "comparison_inputs", "comparison_results",
     "comparison_plan", "audit_answer", "audit", "audit_details", "audit_gaps", "provenance",
 )  # fmt: skip

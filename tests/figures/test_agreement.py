@@ -18,6 +18,7 @@ from afterload.figures.charts import Clock, drawn, evenly, thin
 from afterload.figures.summary import summary
 from afterload.figures.words import NEVER
 from afterload.plan import plan_json
+from afterload.plan.wording import worth
 from afterload.scenario import load_scenario
 from afterload.units import format_count, format_minutes, format_number, format_rate
 
@@ -385,7 +386,7 @@ def test_the_plan_follows_too(
         "fleets": "fleets",
     }.get(part)  # fmt: skip
     old = {item.id: item for item in before.items}
-    changed = [item.id for item in after.items if item != old[item.id]]
+    changed = [item.id for item in after.items if item != old[item.id] or worth(item) != worth(old[item.id])]
     if about is None:
         assert changed == ["measure-recovery:team"]
     elif what == "calls a minute":

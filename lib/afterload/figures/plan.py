@@ -5,16 +5,20 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from afterload.estimates import Estimates
-from afterload.figures.charts import AFTER, BEFORE, alt, drawn, finish
-from afterload.figures.figure import Figure, Prose, Table
-from afterload.figures.words import paragraph, sentence_list
-from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, Plan, PlanItem
+from afterload.figures.figure import Prose, Table
+from afterload.figures.words import sentence_list
+from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, Plan
 from afterload.plan.change import counted
 from afterload.plan.wording import minutes_bought, worth
-from afterload.units import format_minutes
 
-__all__ = ["plan_answer", "plan_details", "plan_table", "worth_figure"]
+__all__ = ["plan_answer", "plan_details", "plan_table"]
+
+
+ORDER_WORDS = {
+    "guide": "the guide's order of change, then minutes bought",
+    "minutes": "minutes bought",
+    "effort": "minutes bought a person-day",
+}
 
 
 def plan_answer(plan: Plan) -> Prose:
@@ -32,8 +36,8 @@ def plan_answer(plan: Plan) -> Prose:
             f"The change with the most minutes is {plan.change(best).title.lower()} on {best.target}: {worth(best)}"
         )
     lines.append(
-        "Order: the guide's order of change, then minutes bought. Minutes stand where backlog arithmetic gives them; "
-        "a change whose minutes need the coupled model shows the quantity that it bounds. Words in capitals in a "
+        f"Order: {ORDER_WORDS[plan.order]}. Minutes are those of the coupled recovery with the change alone; a change "
+        "without minutes says what else it bounds, and one that buys nothing here says so. Words in capitals in a "
         "command, such as MAPPING_UUID, stand for your own names."
     )
     return sentence_list(lines)
@@ -62,83 +66,6 @@ def plan_table(plan: Plan) -> Table:
 
 def _same(text: str) -> str:
     return text
-
-
-def worth_figure(plan: Plan, estimates: Estimates) -> Figure | Prose:
-    """Drain today and with each change alone."""
-    timed = [item for item in plan.open if item.today_min is not None and item.planned_min is not None]
-    if not timed:
-        return paragraph(
-            "No open change has minutes from backlog arithmetic alone, so there is no drain to compare. Each line below "
-            "says what it bounds."
-        )
-    values: list[dict[str, Any]] = []
-    records = []
-    shown, notes = drawn(timed, lambda item: abs((item.today_min or 0.0) - (item.planned_min or 0.0)))
-    for item in timed:
-        label = _label(item)
-        if item in shown:
-            values += [
-                {"change": label, "when": "today", "drain": round(item.today_min or 0.0, 4)},
-                {"change": label, "when": "with this change", "drain": round(item.planned_min or 0.0, 4)},
-            ]
-        records.append(
-            {
-                "change": label,
-                "drain today": item.today_min,
-                "drain with it": item.planned_min,
-                "minutes bought": item.bought_min,
-                "minutes it costs": item.cost_min,
-                "price": item.price or "none in work or time",
-            }
-        )
-    bars = (
-        alt.Chart(alt.Data(values=values))
-        .mark_bar()
-        .encode(
-            x=alt.X("drain", type="quantitative", title="drain after the restore, min", axis=alt.Axis(format=",~f")),
-            y=alt.Y("change", type="nominal", title=None, sort=None, axis=alt.Axis(labelLimit=260)),
-            yOffset=alt.YOffset("when", type="nominal", sort=["today", "with this change"]),
-            color=alt.Color(
-                "when",
-                type="nominal",
-                title=None,
-                scale=alt.Scale(domain=["today", "with this change"], range=[BEFORE, AFTER]),
-            ),
-            tooltip=[
-                alt.Tooltip("change", type="nominal"),
-                alt.Tooltip("when", type="nominal"),
-                alt.Tooltip("drain", type="quantitative", title="drain, min", format=",.1f"),
-            ],
-        )
-    )
-    return Figure(
-        title="Drain today and with each change alone",
-        chart=finish(bars, height=max(110, 60 * len(shown))),
-        table=Table.of(
-            records,
-            {
-                "change": str,
-                "drain today": format_minutes,
-                "drain with it": format_minutes,
-                "minutes bought": format_minutes,
-                "minutes it costs": format_minutes,
-                "price": str,
-            },
-        ),
-        source=f"{estimates.loaded.name} and the closed forms of the backlog chapter",
-        method="The queue is computed again with this change alone; the difference of the two drains is what it buys.",
-        notes=notes,
-        alt="Pairs of bars, the drain today and with one change. "
-        + " ".join(
-            f"{_label(item)}: {format_minutes(item.today_min or 0.0)} today, {format_minutes(item.planned_min or 0.0)} with it."
-            for item in timed
-        ),
-    )
-
-
-def _label(item: PlanItem) -> str:
-    return f"{item.change} on {item.target.removeprefix('queues.')}"
 
 
 def plan_details(plan: Plan) -> Prose:

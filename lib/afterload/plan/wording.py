@@ -9,7 +9,7 @@ from afterload.plan.change import DO, PlanItem
 from afterload.plan.worth import CASES, Difference, Worth
 from afterload.units import format_duration, format_minutes, format_rate, format_share
 
-__all__ = ["difference_words", "minutes_bought", "worth"]
+__all__ = ["difference_words", "minutes_bought", "signed_minutes", "worth"]
 
 # Changes of a measure below these shares of it are not told.
 TOLD_SHARE = 0.005
@@ -57,10 +57,10 @@ def _drain_words(drain: Difference) -> str:
 def _range(drain: Difference) -> str:
     if drain.p10 is None or drain.p90 is None or drain.p90 - drain.p10 < 1e-6:
         return ""
-    return f"; P10 to P90 of what it buys: {format_minutes_signed(drain.p10)} to {format_minutes_signed(drain.p90)}"
+    return f"; P10 to P90 of what it buys: {signed_minutes(drain.p10)} to {signed_minutes(drain.p90)}"
 
 
-def format_minutes_signed(minutes: float) -> str:
+def signed_minutes(minutes: float) -> str:
     """Minutes with a minus where it costs: "-12 min"."""
     return f"-{format_minutes(-minutes)}" if minutes < 0 else format_minutes(minutes)
 
