@@ -68,8 +68,8 @@ def report(
 ) -> None:
     """Make the packet of FILE and print its path.
 
-    Everything is checked before anything runs. Beside the packet stand the executed notebook and the plan as CSV,
-    Markdown and JSON.
+    Everything is checked before anything runs. Beside the packet stand the executed notebook, the plan as CSV,
+    Markdown and JSON, and the postmortem as Markdown where FILE has one.
     """
     if (file is None) == (example is None):
         raise click.UsageError("give a scenario FILE, or --example for a shipped one")
@@ -128,6 +128,32 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
 
     estimates = estimate(loaded)
     echo("\n".join(summary(estimates)))
+
+
+@cli.command()
+@click.argument("file")
+@click.option("-o", "--output", "target", type=click.Path(dir_okay=False), help="File to write; printed by default.")
+@_SET
+def postmortem(file: str, target: str | None, overrides: tuple[str, ...]) -> None:
+    """Write the postmortem of FILE as Markdown.
+
+    It holds what the chapter of the packet holds: the account of the event, and what is computed beside it.
+    """
+    from afterload.scenario import load_scenario
+
+    loaded = load_scenario(file, overrides)
+    from afterload.coupling import couple
+    from afterload.estimates import estimate
+    from afterload.plan import build_plan
+    from afterload.report.markdown import postmortem_markdown
+
+    estimates = estimate(loaded)
+    text = postmortem_markdown(estimates, build_plan(estimates), couple(loaded))
+    if target is None:
+        _echo(text, end="")
+    else:
+        write_whole(target, text)
+        _echo(target)
 
 
 @cli.command()

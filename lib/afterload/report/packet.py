@@ -13,12 +13,14 @@ from pathlib import Path
 from nbformat import NotebookNode
 from papermill.translators import translate_parameters
 
+from afterload.coupling import couple
 from afterload.errors import ChapterError, NotFoundError, OutputError
 from afterload.estimates import estimate
 from afterload.figures import answer
 from afterload.files import write_all
 from afterload.plan import build_plan, plan_csv, plan_json, plan_markdown
 from afterload.report.exporter import PacketExporter
+from afterload.report.markdown import postmortem_markdown
 from afterload.report.nodes import notebook_text, read_notebook
 from afterload.report.run import CELL_TIMEOUT_S, INJECTED_TAG, run_packet
 from afterload.resources import BUILTIN, resource
@@ -119,8 +121,9 @@ def make_packet(
 ) -> Packet:
     """Run a team's chapters with one kernel and write the packet and the plan's files into ``folder``.
 
-    A failing chapter or plan does not stop the rest: see :attr:`Packet.failures`. Raises :class:`OutputError` where
-    a file cannot be written; then no old file has been replaced by half a new one.
+    A scenario with a postmortem gets that as Markdown too. A failing chapter or plan does not stop the rest: see
+    :attr:`Packet.failures`. Raises :class:`OutputError` where a file cannot be written; then no old file has been
+    replaced by half a new one.
     """
     scenario = loaded.scenario
     title = f"{scenario.team}: recovery load, {scenario.incident.name}"
@@ -138,10 +141,12 @@ def make_packet(
     failures = [f"chapter {failure.chapter}: {failure.ename}: {failure.evalue}" for failure in run.failures]
     summary, plan_files, problem = _plan_files(loaded, target / name)
     failures += [problem] if problem else []
+    postmortem, problem = _postmortem_file(loaded, target / f"{name}-postmortem.md")
+    failures += [problem] if problem else []
     page, problem = _page(run.nb, title)
     failures += [problem] if problem else []
     contents: dict[Path, str] = {html: page} if page else {}
-    contents |= {notebook: notebook_text(run.nb), **plan_files}
+    contents |= {notebook: notebook_text(run.nb), **plan_files, **postmortem}
     write_all(contents)
     return Packet(next(iter(contents)), tuple(contents), tuple(failures), run.warnings, summary)
 
@@ -188,3 +193,14 @@ def _plan_files(loaded: LoadedScenario, stem: Path) -> tuple[tuple[str, ...], di
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the chapters are written
         return (), {}, f"plan files: {type(problem).__name__}: {problem}"
     return summary, files, ""
+
+
+def _postmortem_file(loaded: LoadedScenario, path: Path) -> tuple[dict[Path, str], str]:
+    """The postmortem as Markdown, or why there is none; nothing where the scenario has no postmortem."""
+    if loaded.scenario.postmortem is None:
+        return {}, ""
+    try:
+        estimates = estimate(loaded)
+        return {path: postmortem_markdown(estimates, build_plan(estimates), couple(loaded))}, ""
+    except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the rest is written
+        return {}, f"postmortem file: {type(problem).__name__}: {problem}"
