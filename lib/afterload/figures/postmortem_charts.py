@@ -25,14 +25,14 @@ from afterload.figures.words import minutes_or_never, paragraph
 from afterload.findings.postmortem import Duration, Entry, durations, entries
 from afterload.plan.change import counted
 from afterload.scenario import LoadedScenario
-from afterload.units import format_count, format_duration, format_minutes
+from afterload.units import format_count, format_minutes
 
 __all__ = ["MISSED", "NO_POSTMORTEM", "durations_figure", "timeline_figure"]
 
 NO_POSTMORTEM = "This scenario has no postmortem: give one to see the account of the event beside the figures."
 MISSED = "missed by {}"
 STATUS_COLOURS = {"confirmed": AFTER, "reported": GREY, "disputed": BEFORE, "not given": "#a9a9a9"}
-COLUMNS = ("time", "after the trigger", "source", "status", "subsystem", "kind", "event", "note")
+COLUMNS = ("time", "source", "status", "subsystem", "kind", "what")
 
 
 def timeline_figure(loaded: LoadedScenario) -> Figure | Prose:
@@ -65,7 +65,7 @@ def timeline_figure(loaded: LoadedScenario) -> Figure | Prose:
                 "side", type="nominal", title=None,
                 scale=alt.Scale(domain=["of the incident", "own"], range=["circle", "diamond"]),
             ),
-            tooltip=[alt.Tooltip(name, type="nominal") for name in ("time", "source", "status", "event")],
+            tooltip=[alt.Tooltip(name, type="nominal") for name in ("time", "source", "status", "what")],
         )
     )  # fmt: skip
     marks = [(clock.at(incident.trigger), "trigger"), (clock.at(incident.restored_at), "restored")]
@@ -96,17 +96,14 @@ def timeline_figure(loaded: LoadedScenario) -> Figure | Prose:
 
 def _value(entry: Entry, clock: Clock) -> dict[str, Any]:
     event = entry.event
-    minutes = (event.at - clock.trigger).total_seconds() / 60
     return {
         "at": clock.at(event.at),
         "time": _moments(event.at, event.end, clock),
-        "after the trigger": format_duration(minutes) if minutes >= 0 else f"{format_duration(-minutes)} before",
         "source": entry.source,
         "status": event.status or "not given",
         "subsystem": event.subsystem,
         "kind": event.kind,
-        "event": event.event,
-        "note": event.note,
+        "what": f"{event.event} (note: {event.note})" if event.note else event.event,
         "side": "own" if entry.is_own else "of the incident",
     }
 
@@ -149,7 +146,8 @@ def durations_figure(estimates: Estimates) -> Figure | Prose:
         )
     )
     incident = loaded.scenario.incident
-    marks = [(clock.at(incident.trigger), "trigger"), (clock.at(incident.restored_at), "restored")]
+    # The bars begin at the trigger, so only the restore is marked.
+    marks = [(clock.at(incident.restored_at), "restored")]
     return Figure(
         title="Durations",
         chart=finish(bars + rules(marks, "start", temporal=True), height=34 * len(values)),
@@ -174,11 +172,9 @@ def _minutes(item: Duration) -> str:
 
 
 def _row(item: Duration, clock: Clock, beside: str) -> tuple[str, ...]:
-    ends = (
-        f"{name.split('.')[1]}, {'not given' if at is None else clock_time(at, clock.zone)}"
-        for name, at in ((item.begins, item.start), (item.ends, item.end))
-    )
-    return item.name, *ends, _minutes(item), beside
+    begins, ends = (name.split(".")[1] for name in (item.begins, item.ends))
+    times = ("not given" if at is None else clock_time(at, clock.zone) for at in (item.start, item.end))
+    return f"{item.name}: {begins} to {ends}", *times, _minutes(item), beside
 
 
 def _beside(item: Duration, estimates: Estimates) -> str:
