@@ -19,6 +19,7 @@ import click
 from afterload import __version__
 from afterload.commands.inputs import import_
 from afterload.commands.plans import compare, gate
+from afterload.commands.postmortem import postmortem
 from afterload.commands.shared import SET, ReaderGoneError, echo
 from afterload.errors import AfterloadError, InputError, NotFoundError, OutputError, UnitError
 from afterload.files import write_whole
@@ -131,32 +132,6 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
 
 
 @cli.command()
-@click.argument("file")
-@click.option("-o", "--output", "target", type=click.Path(dir_okay=False), help="File to write; printed by default.")
-@_SET
-def postmortem(file: str, target: str | None, overrides: tuple[str, ...]) -> None:
-    """Write the postmortem of FILE as Markdown.
-
-    It holds what the chapter of the packet holds: the account of the event, and what is computed beside it.
-    """
-    from afterload.scenario import load_scenario
-
-    loaded = load_scenario(file, overrides)
-    from afterload.coupling import couple
-    from afterload.estimates import estimate
-    from afterload.plan import build_plan
-    from afterload.report.markdown import postmortem_markdown
-
-    estimates = estimate(loaded)
-    text = postmortem_markdown(estimates, build_plan(estimates), couple(loaded))
-    if target is None:
-        _echo(text, end="")
-    else:
-        write_whole(target, text)
-        _echo(target)
-
-
-@cli.command()
 @click.argument("name")
 @click.option("-o", "--output", "file", type=click.Path(dir_okay=False), help="File to write; NAME.yaml by default.")
 @click.option("--force", is_flag=True, help="Overwrite a file that exists.")
@@ -208,6 +183,7 @@ def examples() -> None:
 cli.add_command(compare)
 cli.add_command(gate)
 cli.add_command(import_)
+cli.add_command(postmortem)
 
 
 def main() -> None:

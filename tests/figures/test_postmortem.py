@@ -14,7 +14,7 @@ from afterload.chapters import Workbook
 from afterload.figures import Figure, Prose, Table
 from afterload.figures.postmortem import sections
 from afterload.figures.postmortem_charts import NO_POSTMORTEM
-from afterload.plan.change import worth
+from afterload.plan.wording import worth
 from afterload.scenario import load_scenario
 from afterload.units import format_count, format_minutes, format_rate
 

@@ -143,7 +143,6 @@ def test_a_failing_catalogue_leaves_the_page_and_is_told(
     assert made.out == f"{made.folder / 'orders.html'}\n"
     assert "plan files: BrokenError: the catalogue <b>is</b> broken" in made.err
     # The postmortem shows the worth of lines of the plan.
-    assert "postmortem file: BrokenError: the catalogue <b>is</b> broken" in made.err
     assert made.files == ALL - PLAN - POSTMORTEM
     assert "206,400" in made.page.main.get_text()
 

@@ -17,7 +17,8 @@ from afterload.findings import split_windows
 from afterload.findings.postmortem import causes, durations, gaps
 from afterload.model.windows import split
 from afterload.plan import DO, Plan
-from afterload.plan.change import counted, worth
+from afterload.plan.change import counted
+from afterload.plan.wording import worth
 from afterload.scenario import LoadedScenario
 from afterload.scenario.evidence_schema import Action, Postmortem
 from afterload.units import format_count, format_instant, format_minutes, format_number

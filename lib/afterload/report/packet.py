@@ -15,10 +15,10 @@ from papermill.translators import translate_parameters
 
 from afterload.coupling import couple
 from afterload.errors import ChapterError, NotFoundError, OutputError
-from afterload.estimates import estimate
+from afterload.estimates import Estimates, estimate
 from afterload.figures import answer
 from afterload.files import write_all
-from afterload.plan import build_plan, plan_csv, plan_json, plan_markdown
+from afterload.plan import Plan, build_plan, plan_csv, plan_json, plan_markdown
 from afterload.report.exporter import PacketExporter
 from afterload.report.markdown import postmortem_markdown
 from afterload.report.nodes import notebook_text, read_notebook
@@ -141,12 +141,10 @@ def make_packet(
     failures = [f"chapter {failure.chapter}: {failure.ename}: {failure.evalue}" for failure in run.failures]
     summary, plan_files, problem = _plan_files(loaded, target / name)
     failures += [problem] if problem else []
-    postmortem, problem = _postmortem_file(loaded, target / f"{name}-postmortem.md")
-    failures += [problem] if problem else []
     page, problem = _page(run.nb, title)
     failures += [problem] if problem else []
     contents: dict[Path, str] = {html: page} if page else {}
-    contents |= {notebook: notebook_text(run.nb), **plan_files, **postmortem}
+    contents |= {notebook: notebook_text(run.nb), **plan_files}
     write_all(contents)
     return Packet(next(iter(contents)), tuple(contents), tuple(failures), run.warnings, summary)
 
@@ -180,7 +178,10 @@ def _set_parameters(nb: NotebookNode, parameters: dict[str, object]) -> None:
 
 
 def _plan_files(loaded: LoadedScenario, stem: Path) -> tuple[tuple[str, ...], dict[Path, str], str]:
-    """The answer in lines and the plan's files, or why there are none: a fault here must not lose the chapters."""
+    """The answer in lines and the files of plan and postmortem, or why some are missing.
+
+    A fault here must not lose the chapters; without a plan there is no postmortem either.
+    """
     try:
         estimates = estimate(loaded)
         plan = build_plan(estimates)
@@ -192,15 +193,16 @@ def _plan_files(loaded: LoadedScenario, stem: Path) -> tuple[tuple[str, ...], di
         }
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the chapters are written
         return (), {}, f"plan files: {type(problem).__name__}: {problem}"
-    return summary, files, ""
+    postmortem, trouble = _postmortem_file(estimates, plan, stem)
+    return summary, files | postmortem, trouble
 
 
-def _postmortem_file(loaded: LoadedScenario, path: Path) -> tuple[dict[Path, str], str]:
+def _postmortem_file(estimates: Estimates, plan: Plan, stem: Path) -> tuple[dict[Path, str], str]:
     """The postmortem as Markdown, or why there is none; nothing where the scenario has no postmortem."""
-    if loaded.scenario.postmortem is None:
+    if estimates.loaded.scenario.postmortem is None:
         return {}, ""
     try:
-        estimates = estimate(loaded)
-        return {path: postmortem_markdown(estimates, build_plan(estimates), couple(loaded))}, ""
+        text = postmortem_markdown(estimates, plan, couple(estimates.loaded))
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the rest is written
         return {}, f"postmortem file: {type(problem).__name__}: {problem}"
+    return {stem.with_name(f"{stem.name}-postmortem.md"): text}, ""
