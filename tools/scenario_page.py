@@ -5,6 +5,7 @@ python tools/scenario_page.py [--check]
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -42,6 +43,8 @@ PARTS: tuple[tuple[str, type[Section]], ...] = (
     ("`exports`, a list", evidence_schema.Export),
     ("`telemetry`, a list", evidence_schema.Telemetry),
     ("`postmortem`", evidence_schema.Postmortem),
+    ("`postmortem.impact_numbers`, a list", evidence_schema.ImpactNumber),
+    ("`postmortem.roles`, a list", evidence_schema.Role),
     ("`postmortem.interactions`, a list", evidence_schema.Interaction),
     ("`postmortem.actions`, a list", evidence_schema.Action),
 )
@@ -70,9 +73,12 @@ Inside braces, quote text with a comma: `{ low: "1,000/min", high: "1,400/min" }
 
 | file | columns |
 | --- | --- |
-| `incident.timeline` | `at`, `event`, and perhaps `end`, `subsystem`, `kind` |
+| `incident.timeline`, `postmortem.timeline` | `at`, `event`, and perhaps `end`, `subsystem`, `kind`, `source`, `status`, `note` |
 | `incident.impacts` | `service`, `start`, `end`, and perhaps `start_is_lower_bound`, `note` |
 | `arrival_rate.series` | `at` and one of `rate_per_min`, `rate_per_s`, `rate_per_h`, `count` |
+
+The `status` of an entry is `confirmed` (seen in a log, a metric or a record), `reported` (somebody says so) or `disputed`
+(sources disagree; the `note` says how), or empty. `source` is who says it; without one the file speaks.
 
 A value of a series holds from its time to the next; a `count` belongs to the period that begins at its time. A series that
 does not cover the incident is laid over it by whole days (whole weeks, if it has them), and the packet says so.
@@ -86,8 +92,10 @@ def kind(section: type[Section], name: str, field: FieldInfo) -> str:
     if section_in(field.annotation) is not None:
         return "see below"
     text = str(field.annotation)
-    if "Literal" in text:
-        return "one of " + ", ".join(part.strip(" '") for part in text.split("[", 1)[1].split("]")[0].split(","))
+    choices = re.search(r"Literal\[(.*?)\]", text)
+    if choices is not None:
+        words = ", ".join(part.strip(" '") for part in choices[1].split(","))
+        return f"a list of {words}" if text.startswith("tuple") else f"one of {words}"
     return {"int": "count", "bool": "true or false", "float": "number"}.get(
         text.removeprefix("<class '").removesuffix("'>").split(" |")[0], "text"
     )

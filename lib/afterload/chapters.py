@@ -25,6 +25,7 @@ from afterload.figures import (
     answer,
     audit,
     backlog,
+    causes,
     compare,
     control_loops,
     dependency,
@@ -32,6 +33,8 @@ from afterload.figures import (
     flapping,
     launches,
     plan,
+    postmortem,
+    postmortem_charts,
     race,
     recovery,
     removals,
@@ -366,6 +369,46 @@ class Workbook:
     def audit_gaps(self) -> Shown:
         """Checks that could not be made."""
         return audit.audit_gaps(self.findings)
+
+    def postmortem_answer(self) -> Prose:
+        """The account of the event in words."""
+        return postmortem.postmortem_answer(self.loaded)
+
+    def postmortem_impact(self) -> Shown:
+        """Numbers of the impact, stated and computed."""
+        return postmortem.impact_table(self.estimates)
+
+    def postmortem_timeline(self) -> Shown:
+        """The provider's entries against the team's own."""
+        return _sized(postmortem_charts.timeline_figure(self.loaded))
+
+    def postmortem_split(self) -> Shown:
+        """What reached past the restore."""
+        return postmortem.split_table(self.loaded)
+
+    def postmortem_durations(self) -> Shown:
+        """Time to detect, mitigate, restore and recover."""
+        return _sized(postmortem_charts.durations_figure(self.estimates))
+
+    def postmortem_causes(self) -> Shown:
+        """What began it and what sustained it, with the figures beside each class."""
+        return causes.causes_table(self.estimates, self.coupling)
+
+    def postmortem_interactions(self) -> Shown:
+        """Interactions that were not controlled well enough."""
+        return postmortem.interactions_table(self.loaded)
+
+    def postmortem_actions(self) -> Shown:
+        """Actions by due date."""
+        return postmortem.actions_table(self.loaded, self.plan)
+
+    def postmortem_proposals(self) -> Shown:
+        """Open lines of the plan that no action carries out."""
+        return postmortem.proposals_table(self.loaded, self.plan)
+
+    def postmortem_gaps(self) -> Shown:
+        """What the account leaves open."""
+        return postmortem.gaps_table(self.estimates, self.plan, self.coupling)
 
     def provenance(self) -> Table:
         """Inputs and versions."""

@@ -19,6 +19,7 @@ import click
 from afterload import __version__
 from afterload.commands.inputs import import_
 from afterload.commands.plans import compare, gate
+from afterload.commands.postmortem import postmortem
 from afterload.commands.shared import SET, ReaderGoneError, echo
 from afterload.errors import AfterloadError, InputError, NotFoundError, OutputError, UnitError
 from afterload.files import write_whole
@@ -68,8 +69,8 @@ def report(
 ) -> None:
     """Make the packet of FILE and print its path.
 
-    Everything is checked before anything runs. Beside the packet stand the executed notebook and the plan as CSV,
-    Markdown and JSON.
+    Everything is checked before anything runs. Beside the packet stand the executed notebook, the plan as CSV,
+    Markdown and JSON, and the postmortem as Markdown where FILE has one.
     """
     if (file is None) == (example is None):
         raise click.UsageError("give a scenario FILE, or --example for a shipped one")
@@ -182,6 +183,7 @@ def examples() -> None:
 cli.add_command(compare)
 cli.add_command(gate)
 cli.add_command(import_)
+cli.add_command(postmortem)
 
 
 def main() -> None:

@@ -80,6 +80,13 @@ def hostile_scenario() -> dict[str, Any]:
     rename("call_stacks", TEMPLATE)
     rename("clients", QUOTES, "=cmd|' /C calc'!A0")
     rename("fleets", f"{ARABIC} {FIRE}")
+    account = data["postmortem"]
+    account["timeline"] = "own.csv"
+    account |= {"summary": f"{BREAK_OUT}\n\n{TEMPLATE}", "impact": QUOTES, "detected_by": ARABIC}
+    account["impact_numbers"] = [{"what": LONG, "value": 1, "unit": FIRE, "source": QUOTES}]
+    account["roles"] = [{"role": TEMPLATE, "held_by": BREAK_OUT}]
+    account["interactions"] = [{"controller": LONG, "action": BREAK_OUT, "feedback": QUOTES, "missing": TEMPLATE}]
+    account["actions"] = [{"text": BREAK_OUT, "owner": ARABIC, "change": QUOTES}, {"text": LONG, "due": "2025-12-01"}]
     for part in ("queues", "call_stacks", "clients"):
         for item in data[part].values():
             item["dependency"] = BREAK_OUT
@@ -97,6 +104,12 @@ def write_hostile(folder: Path) -> Path:
         "at,end,subsystem,kind,event\n"
         f"2025-10-20T00:30-07:00,,{quoted},{quoted},{quoted}\n"
         f"2025-10-20T04:30-07:00,,{ARABIC},{FIRE},{LONG}\n",
+        "utf-8",
+    )
+    (folder / "own.csv").write_text(
+        "at,subsystem,kind,event,source,status,note\n"
+        f"2025-10-20T00:35-07:00,{quoted},{quoted},{quoted},{quoted},disputed,{quoted}\n"
+        f"2025-10-20T04:35-07:00,{ARABIC},{FIRE},{LONG},{LONG},confirmed,{TEMPLATE}\n",
         "utf-8",
     )
     (folder / "impacts.csv").write_text(
@@ -310,7 +323,7 @@ def test_tooltips_show_the_row_below_the_pointer(packets: dict[str, Made], open_
     for place, chart in enumerate(made.charts):
         first_of.setdefault(chart.chapter, place)
     if team == "orders":
-        assert len(first_of) == 8
+        assert len(first_of) == 9
     for chapter, place in first_of.items():
         shown = hover_over_marks(opened, place)
         fitting = [
@@ -354,7 +367,7 @@ def test_the_time_axis_does_not_follow_the_reader(packets: dict[str, Made], open
     assert time_axes(tokyo) == time_axes(new_york)
     assert shown_text(tokyo) == shown_text(new_york)
     if team == "orders":
-        assert len(time_axes(tokyo)) == 6
+        assert len(time_axes(tokyo)) == 8
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])

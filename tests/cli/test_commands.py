@@ -20,7 +20,7 @@ from afterload.errors import AfterloadError, ChapterError, InputError, ModelErro
 from afterload.report.packet import slug
 
 Run = Callable[..., Any]
-PARTS = ("report", "check", "new", "schema", "examples")
+PARTS = ("report", "check", "postmortem", "new", "schema", "examples")
 
 
 def test_help_names_every_command(afterload: Run) -> None:
@@ -54,6 +54,8 @@ def test_version(afterload: Run) -> None:
         ("report", "--example", "--workbooks", __file__),
         ("check",),
         ("check", "a.yaml", "--set"),
+        ("postmortem",),
+        ("postmortem", "a.yaml", "-o", "."),
         ("new",),
         ("new", "a", "-o", "."),
         ("schema", "extra"),

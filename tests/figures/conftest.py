@@ -32,6 +32,22 @@ FAILING = {
 TARGETS = {"targets": [40, 40, 40], "new_targets": [40, 40, 40], "check_interval": "10 s", "checker_rate": "25/s",
            "checks_per_change": 4, "dns_share": "60 %"}  # fmt: skip
 LOOP = {"load": "5/s", "capacity": "10/s", "timeout": "5 s", "retries": 5, "queue_cap": 150, "waiting_at_restore": 300}
+CAUSES = ["backlog", "workload amplification", "capacity degradation amplification", "launch limits"]
+
+
+def account(text: str, number: int = 1) -> dict[str, Any]:
+    """A postmortem in which every text is the same."""
+    return {
+        "summary": f"{text}.\n\nAnd {text}.", "impact": f"{text}.", "detected_by": text, "timeline": "own.csv",
+        "impact_numbers": [{"what": text, "value": 12.5, "unit": text}] * number,
+        "roles": [{"role": text, "held_by": text}] * number,
+        "detected_at": "2025-10-20T00:10Z", "mitigated_at": "2025-10-20T03:00Z", "recovered_at": "2025-10-20T03:00Z",
+        "trigger_kind": "load spike", "sustained_by": CAUSES,
+        "interactions": [dict.fromkeys(("controller", "action", "feedback", "missing"), text)] * number,
+        "actions": [{"text": text, "owner": text, "change": text}] * number,
+    }  # fmt: skip
+
+
 STREAM = {"shards": 10, "batch_size": 100, "batch_time": "20 s"}
 
 
@@ -47,12 +63,17 @@ def odd(folder: Path) -> dict[str, dict[str, Any]]:
         for i in range(700)
     ]
     (folder / "windows.csv").write_text("service,start,end\n" + "\n".join(windows) + "\n", encoding="utf-8")
+    entries = "".join(
+        f'2025-10-20T00:{n:02}:00Z,"{HTML}","{HTML}","{n}",disputed\n'.replace('"quoted"', "q") for n in range(60)
+    )
+    (folder / "own.csv").write_text(f"at,event,note,source,status\n{entries}", encoding="utf-8")
     hourly = {"hour_of_day_per_min": [300 + 90 * (hour % 12) for hour in range(24)]}
     layers = [{"name": f"l{i}", "tries": 2} for i in range(50)]
     client = {"c": {"sdk": "boto3", "number": 1}}
     return {
-        "nothing but clients": {"clients": client},
-        "never drains": {"queues": {"q": {**QUEUE, "service_rate": "1,200/min"}}, "dependencies": TABLE},
+        "nothing but clients": {"clients": client, "postmortem": {"summary": "It broke.", "sustained_by": ["nothing"]}},
+        "never drains": {"queues": {"q": {**QUEUE, "service_rate": "1,200/min"}}, "dependencies": TABLE,
+                         "postmortem": {"summary": "It broke.", "recovered_at": "2025-10-20T02:52Z"}},
         "never, kept for a day": {"queues": {"q": {**QUEUE, "service_rate": "100/min", "retention": "1 day",
                                                    "service": "sqs-lambda"}}, "dependencies": TABLE},
         "zero backlog": {"queues": {"q": {**QUEUE, "served_in_outage": "1,300/min"}}, "dependencies": TABLE},
@@ -75,10 +96,12 @@ def odd(folder: Path) -> dict[str, dict[str, Any]]:
             "queues": {f"q{i}": {**QUEUE, "goes_stale_after": "5 min"} for i in range(60)}, "dependencies": TABLE,
             "call_stacks": {f"s{i}": {"layers": layers, "failure_probability": 0.3} for i in range(45)},
             "fleets": {f"f{i}": {"running": 0, "needed": 900 + i} for i in range(45)},
+            "postmortem": account("much", 50),
         },
         "two weeks at one minute": {
             "queues": {"q": {**QUEUE, "arrival_rate": {"series": "fortnight.csv"}}}, "dependencies": TABLE,
             "incident": {**HEAD["incident"], "timeline": "events.csv", "impacts": "windows.csv"},
+            "postmortem": {"summary": "It broke.", "trigger_kind": "capacity decrease"},
         },
         "hot stream": {"queues": {"q": {**QUEUE, "service": "stream-lambda", "stream": {**STREAM, "hottest_share": 0.14}}},
                        "dependencies": TABLE},
@@ -134,6 +157,7 @@ def odd(folder: Path) -> dict[str, dict[str, Any]]:
                 "clients": {name: {"sdk": "boto3", "number": 3}},
                 "fleets": {name: {"running": 1, "needed": 9, "removal_automation": [name, "Terminate"],
                                   "resources": {"auto_scaling_group": name}}},
+                "postmortem": account(name),
             }
             for kind, name in (("names with HTML", HTML), ("names with emoji", "🛒 bestellung 注文 é"), ("long names", LONG))
         },
@@ -156,7 +180,9 @@ SECTIONS = (
     "timeout_goodput", "timeout_remedies", "dependency_answer", "hidden_capacity", "triggers", "recovery_answer",
     "recovery_course", "recovery_cases", "recovery_steps", "recovery_movers", "race_answer", "race", "plan_answer",
     "plan_table", "worth", "waterfall", "before_after", "plan_details", "measured_answer", "measured_signals", "throughput",
-    "measured_attempts", "back_test", "comparison_answer", "comparison_inputs", "comparison_results",
+    "measured_attempts", "back_test", "postmortem_answer", "postmortem_impact", "postmortem_timeline",
+    "postmortem_split", "postmortem_durations", "postmortem_causes", "postmortem_interactions", "postmortem_actions",
+    "postmortem_proposals", "postmortem_gaps", "comparison_answer", "comparison_inputs", "comparison_results",
     "comparison_plan", "audit_answer", "audit", "audit_details", "audit_gaps", "provenance",
 )  # fmt: skip
 

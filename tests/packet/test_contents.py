@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -90,7 +91,27 @@ def test_provenance_is_that_of_this_run(packet: tuple[LoadedScenario, Packet], p
     assert plan["input_sha256"] == packet[0].digest
     assert plan["afterload"] == version("afterload")
     assert packet[0].digest in (packet[1].html.parent / "orders-plan.md").read_text("utf-8")
+    assert packet[0].digest in (packet[1].html.parent / "orders-postmortem.md").read_text("utf-8")
+    assert found["own timeline"] == "builtin:scenarios/orders-timeline.csv"
     assert load_scenario(SCENARIO).digest != packet[0].digest
+
+
+def test_the_postmortem_beside_the_page_says_the_same(
+    packet: tuple[LoadedScenario, Packet], page: BeautifulSoup
+) -> None:
+    """Every cell of the chapter's tables stands in the Markdown; what is computed follows the override in both."""
+    text = (packet[1].html.parent / "orders-postmortem.md").read_text("utf-8")
+    flat = re.sub(r"\\(?=[\W_])", "", text)
+    heading = next(each for each in page.main.find_all("h2") if heading_text(each) == "Postmortem")
+    tables = [table for table in heading.find_all_next("table") if table.find_previous("h2") is heading]
+    assert len(tables) == 9
+    for table in tables:
+        for row in table.tbody.find_all("tr"):
+            line = " | ".join(cell.get_text() for cell in row.find_all("td"))
+            assert f"| {line} |" in flat
+    # 172 min at 1,500/min.
+    assert "| waiting in orders at the restore | 258,000 items | computed |" in flat
+    assert "206,400" not in flat
 
 
 def test_no_code_is_shown(packet: tuple[LoadedScenario, Packet], page: BeautifulSoup) -> None:

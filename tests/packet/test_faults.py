@@ -16,7 +16,8 @@ from afterload.plan import build
 from afterload.report import packet
 
 PLAN = {"orders-plan.csv", "orders-plan.json", "orders-plan.md"}
-ALL = {"orders.html", "orders.ipynb", *PLAN}
+POSTMORTEM = {"orders-postmortem.md"}
+ALL = {"orders.html", "orders.ipynb", *PLAN, *POSTMORTEM}
 FLOOD = "print(('x' * 99 + '\\n') * 200_000)"
 SHOWN_FLOOD = "from IPython.display import HTML\nHTML('<p>' + 'x' * 20_000_000 + '</p>')"
 
@@ -68,7 +69,8 @@ def test_a_failing_chapter_leaves_the_packet_of_the_others(
     assert text.rstrip().endswith("</html>")
     assert json.loads((made.folder / "orders-plan.json").read_text("utf-8"))["changes"]
     assert len(list(csv.DictReader((made.folder / "orders-plan.csv").read_text("utf-8").splitlines()))) >= 5
-    assert "Input SHA-256" in (made.folder / "orders-plan.md").read_text("utf-8")
+    for name in ("orders-plan.md", "orders-postmortem.md"):
+        assert "Input SHA-256" in (made.folder / name).read_text("utf-8")
 
     # The top of the page, then the place itself.
     page = made.page
@@ -140,7 +142,8 @@ def test_a_failing_catalogue_leaves_the_page_and_is_told(
     assert made.code == 4
     assert made.out == f"{made.folder / 'orders.html'}\n"
     assert "plan files: BrokenError: the catalogue <b>is</b> broken" in made.err
-    assert made.files == ALL - PLAN
+    # The postmortem shows the worth of lines of the plan.
+    assert made.files == ALL - PLAN - POSTMORTEM
     assert "206,400" in made.page.main.get_text()
 
 
@@ -159,6 +162,19 @@ def test_any_kind_of_fault_in_the_plan_is_told(
     summary, files, problem = packet._plan_files(load_scenario("builtin:scenarios/orders.yaml"), tmp_path / "orders")
     assert (summary, files) == ((), {})
     assert problem == f"plan files: {type(error).__name__}: no"
+
+
+def test_a_failing_postmortem_leaves_the_rest_and_is_told(
+    report: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise BrokenError("no words")
+
+    monkeypatch.setattr(packet, "postmortem_markdown", broken)
+    made = report("--chapters", "provenance", "--quiet")
+    assert made.code == 4
+    assert "postmortem file: BrokenError: no words" in made.err
+    assert made.files == ALL - POSTMORTEM
 
 
 def test_a_failing_export_keeps_what_was_computed(report: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

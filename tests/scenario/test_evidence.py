@@ -122,10 +122,3 @@ def test_telemetry_of_a_queue_that_is_not_there(tmp_path):
     path.write_text(ORDERS + "telemetry:\n  - { file: age.csv, signal: backlog, queue: order }\n")
     with pytest.raises(ScenarioError, match="'order' is not one of the queues; nearest: orders"):
         load_scenario(path)
-
-
-def test_a_due_date_is_a_date(tmp_path):
-    path = tmp_path / "orders.yaml"
-    path.write_text(ORDERS + "postmortem:\n  summary: It broke.\n  actions:\n    - { text: Mend it, due: soon }\n")
-    with pytest.raises(ScenarioError, match=r"postmortem\.actions\.0\.due: 'soon' is not a date"):
-        load_scenario(path)

@@ -47,6 +47,7 @@ def test_the_starter_refuses_what_is_no_name(name: str) -> None:
 def test_what_the_starter_comments_out_is_right_too(write: Write) -> None:
     """Each commented line of the starter, taken in by itself with the lines that it opens, passes as well."""
     write("at,rate_per_min\n2025-10-19T00:00Z,5\n2025-10-19T01:00Z,6\n", "arrivals.csv")
+    write("at,event,source,status,note\n2025-10-20T00:10-07:00,Alarm,metrics,confirmed,\n", "own.csv")
     lines = starter("Orders").splitlines()
     blocks: list[list[int]] = []
     for number, line in enumerate(lines):

@@ -1100,6 +1100,108 @@ MISTAKES: dict[str, Mistake] = {
         "0 is out of range",
         "at least 1",
     ),
+    # the postmortem
+    "detected before the trigger": Mistake(
+        "  detected_at: 2025-10-20T00:04-07:00",
+        "@@  detected_at: 2025-10-19T23:04-07:00",
+        "postmortem.detected_at",
+        "2025-10-19T23:04:00-07:00 is before incident.trigger, 2025-10-19T23:48:00-07:00",
+        "a time not before incident.trigger, or none",
+    ),
+    "mitigated before it was detected": Mistake(
+        "  mitigated_at: 2025-10-20T00:31-07:00",
+        "@@  mitigated_at: 2025-10-20T07:03Z",
+        "postmortem.mitigated_at",
+        "2025-10-20T07:03:00+00:00 is before postmortem.detected_at, 2025-10-20T00:04:00-07:00",
+        "a time not before postmortem.detected_at, or none",
+    ),
+    "mitigated before the trigger, detection not given": Mistake(
+        "  detected_at: 2025-10-20T00:04-07:00\n  detected_by: alarm on the age of the oldest message\n"
+        "  mitigated_at: 2025-10-20T00:31-07:00",
+        "@@  mitigated_at: 2025-10-19T00:31-07:00",
+        "postmortem.mitigated_at",
+        "is before incident.trigger",
+        "a time not before incident.trigger",
+    ),
+    "recovered before the restore": Mistake(
+        "  recovered_at: 2025-10-20T08:31-07:00",
+        "@@  recovered_at: 2025-10-20T02:39-07:00",
+        "postmortem.recovered_at",
+        "2025-10-20T02:39:00-07:00 is before incident.restored_at, 2025-10-20T02:40:00-07:00",
+        "a time not before incident.restored_at",
+    ),
+    "mitigated after it was over": Mistake(
+        "  mitigated_at: 2025-10-20T00:31-07:00\n  recovered_at:",
+        "  mitigated_at: 2025-10-20T09:31-07:00\n@@  recovered_at:",
+        "postmortem.recovered_at",
+        "is before postmortem.mitigated_at, 2025-10-20T09:31:00-07:00",
+        "a time not before postmortem.mitigated_at",
+    ),
+    "detected without a zone": Mistake(
+        "  detected_at: 2025-10-20T00:04-07:00",
+        "@@  detected_at: 2025-10-20T00:04",
+        "postmortem.detected_at",
+        "'2025-10-20T00:04' has no zone",
+        "2025-10-20T00:04-07:00, if the time is meant in America/Los_Angeles",
+    ),
+    "own timeline not there": Mistake(
+        "  timeline: builtin:scenarios/orders-timeline.csv",
+        "@@  timeline: own.csv",
+        "postmortem.timeline",
+        "'own.csv' names no file",
+        "a path relative to the scenario file",
+    ),
+    "due soon": Mistake(
+        "due: 2025-11-14", "due: soon@@", "postmortem.actions.1.due", "'soon' is not a date", "such as 2025-12-01"
+    ),
+    "status of an action misspelt": Mistake(
+        "status: in progress",
+        "status: in progres@@",
+        "postmortem.actions.1.status",
+        "'in progres' is not known; nearest: in progress",
+        "one of open, in progress, done, dropped",
+    ),
+    "impact without a number": Mistake(
+        'value: "3,100"', "value: many@@", "postmortem.impact_numbers.1.value", "'many' is not a number", NUMBER_TEXT
+    ),
+    "impact below zero": Mistake(
+        'value: "3,100"', "value: -3@@", "postmortem.impact_numbers.1.value", "-3 is not a finite number", NUMBER_TEXT
+    ),
+    "impact without a unit": Mistake(
+        '    - { what: questions to support, value: "3,100", unit: calls,',
+        "@@    - { what: questions to support, value: 3100,",
+        "postmortem.impact_numbers.1.unit",
+        "is missing",
+        "Of what: orders, min, percent",
+    ),
+    "trigger of a third kind": Mistake(
+        "trigger_kind: capacity decrease",
+        "trigger_kind: capacity decreased@@",
+        "postmortem.trigger_kind",
+        "'capacity decreased' is not known; nearest: capacity decrease",
+        "one of load spike, capacity decrease",
+    ),
+    "sustained twice by the same": Mistake(
+        "[backlog, workload amplification, launch limits]",
+        "[backlog, launch limits, backlog]@@",
+        "postmortem.sustained_by",
+        "names backlog twice",
+        "each class once",
+    ),
+    "sustained by nothing and something": Mistake(
+        "[backlog, workload amplification, launch limits]",
+        "[backlog, nothing]@@",
+        "postmortem.sustained_by",
+        "names nothing beside something",
+        "[nothing], or the classes without it",
+    ),
+    "interaction without what was missing": Mistake(
+        "    - controller: consumers of the queue orders",
+        "    - { controller: the team, action: waited, feedback: a page }@@\n    - controller: consumers of the queue orders",
+        "postmortem.interactions.1.missing",
+        "is missing",
+        "What would have kept it safe",
+    ),
     # YAML
     "duplicate key": Mistake(
         "owner: Orders on-call\n",
@@ -1264,6 +1366,22 @@ ATTACHED = {
         "2025-10-19T23:47Z is before at, 2025-10-19T23:48Z",
         "a later time, or none",
     ),
+    "timeline status misspelt": Rows(
+        "timeline",
+        "at,event,source,status\n2025-10-19T23:48Z,x,us,Confirmed\n2025-10-19T23:49Z,x,us,disputted\n",
+        3,
+        "status",
+        "'disputted' is not a status; nearest: disputed",
+        "confirmed, reported, disputed, or nothing",
+    ),
+    "timeline with a column of sources misspelt": Rows(
+        "timeline",
+        "at,event,sources\n2025-10-19T23:48Z,x,us\n",
+        1,
+        "sources",
+        "unknown column; nearest: source",
+        "a header with at, event and perhaps end, subsystem, kind, source, status, note",
+    ),
     "timeline not text": Rows(
         "timeline", "at,event\n\udcff\n", 2, "", "is not UTF-8 text", "a CSV file saved as UTF-8"
     ),
@@ -1367,7 +1485,7 @@ def attach(example: str, kind: str, name: str) -> str:
     """The example with a file of its own."""
     if kind == "series":
         return example.replace(RATE, f"    arrival_rate:\n      series: {name}\n")
-    return re.sub(rf"(?m)^  {kind}: .*$", f"  {kind}: {name}", example)
+    return re.sub(rf"(?m)^  {kind}: .*$", f"  {kind}: {name}", example, count=1)
 
 
 @pytest.mark.parametrize("case", ATTACHED)
@@ -1489,7 +1607,7 @@ def test_nothing_to_compute_is_a_mistake(example: str, write: Write) -> None:
 
 
 def test_what_stands_in_a_file_cannot_colour_a_terminal_or_break_a_line(example: str, write: Write) -> None:
-    path = write(example.replace("owner:", '"own\\e[31mer\\n":').replace("PDT", ""))
+    path = write(example.replace("owner:", '"own\\e[31mer\\n":', 1))
     with pytest.raises(ScenarioError) as caught:
         load_scenario(path)
     assert r"own\x1b[31mer\n: unknown key" in str(caught.value)

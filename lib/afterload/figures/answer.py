@@ -174,6 +174,8 @@ def provenance(estimates: Estimates) -> Table:
     rows = [("scenario", loaded.name), ("SHA-256 of the inputs", loaded.digest)]
     incident = loaded.scenario.incident
     rows += [(name, path) for name, path in (("timeline", incident.timeline), ("impacts", incident.impacts)) if path]
+    if loaded.scenario.postmortem is not None and loaded.scenario.postmortem.timeline is not None:
+        rows.append(("own timeline", loaded.scenario.postmortem.timeline))
     for name, queue in loaded.scenario.queues.items():
         if queue.arrival_rate.series is not None:
             rows.append((f"arrival series of {name}", queue.arrival_rate.series))

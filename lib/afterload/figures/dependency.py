@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,8 @@ from afterload.coupling import Coupling
 from afterload.figures.charts import AFTER, BEFORE, COLOURS, alt, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
-from afterload.model.overload import RetryingService, classify, hidden_capacity, is_near, retry_allowance
+from afterload.findings.dependencies import dependency_standings
+from afterload.model.overload import RetryingService, classify, is_near, retry_allowance
 from afterload.model.trigger import trigger_map
 from afterload.units import format_duration, format_number, format_rate
 
@@ -28,52 +27,14 @@ MEANING = {
 MOST_RETRIES = 10
 
 
-@dataclass(frozen=True)
-class _Standing:
-    """One dependency with all drains at full speed, and with direct traffic alone. Rates a minute."""
-
-    name: str
-    capacity: float
-    attempts: float
-    direct: float
-    drains: float
-    timeout_s: float
-
-    @property
-    def load(self) -> float:
-        return self.direct + self.drains
-
-    @property
-    def hidden(self) -> float:
-        return hidden_capacity(self.capacity, self.mean_attempts)
-
-    @property
-    def mean_attempts(self) -> float:
-        return max(1.0, self.attempts)
-
-
-def _standings(coupling: Coupling) -> Iterator[_Standing]:
-    for place, name in enumerate(coupling.dependencies):
-        item = coupling.system.dependencies[place]
-        direct = item.control_per_min + item.fresh_per_min
-        callers = [queue for queue in coupling.system.queues if queue.dependency == place]
-        drains = [queue.load.service_rate_per_min for queue in callers]
-        costs = [(direct, item.attempts_failing)]
-        costs += [(queue.load.service_rate_per_min, queue.attempts_failing) for queue in callers]
-        total = sum(rate for rate, _ in costs)
-        mean = sum(rate * each for rate, each in costs) / total if total > 0 else item.attempts_failing
-        timeout = coupling.loaded.scenario.dependencies[name].timeout_s
-        yield _Standing(name, item.capacity_per_min, mean, direct, sum(drains), timeout)
-
-
 def dependency_answer(coupling: Coupling | None) -> Prose:
     """Each dependency in words."""
-    standings = list(_standings(coupling)) if coupling is not None else []
+    standings = dependency_standings(coupling)
     if not standings:
         return paragraph(NO_DEPENDENCIES)
     lines = []
     for item in standings:
-        kind = classify(item.load, item.capacity, item.mean_attempts)
+        kind = item.kind
         text = (
             f"{item.name} bears {format_rate(item.capacity)}. While it fails a request costs {format_number(item.mean_attempts)} "
             f"attempts, so its hidden capacity is {format_rate(item.hidden)}. In the recovery it gets {format_rate(item.load)} "
@@ -89,7 +50,7 @@ def dependency_answer(coupling: Coupling | None) -> Prose:
 
 def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
     """Load of each dependency against its hidden and its advertised capacity."""
-    standings = list(_standings(coupling)) if coupling is not None else []
+    standings = dependency_standings(coupling)
     if coupling is None or not standings:
         return paragraph(NO_DEPENDENCIES)
     values, marks, records = [], [], []
@@ -105,7 +66,7 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
                 "attempts while failing": item.mean_attempts,
                 "hidden capacity": item.hidden,
                 "load in the recovery": item.load,
-                "class": classify(item.load, item.capacity, item.mean_attempts),
+                "class": item.kind,
                 "class of direct traffic alone": classify(item.direct, item.capacity, item.mean_attempts),
                 "room for retries": retry_allowance(item.capacity, item.load) if item.load <= item.capacity else 0.0,
             }
@@ -172,7 +133,7 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
 
 def trigger_figure(coupling: Coupling | None) -> Figure | Prose:
     """Which length of a full outage the first dependency survives by itself, at which load."""
-    standings = list(_standings(coupling)) if coupling is not None else []
+    standings = dependency_standings(coupling)
     if coupling is None or not standings:
         return paragraph(NO_DEPENDENCIES)
     item = max(standings, key=lambda standing: standing.load / standing.capacity)

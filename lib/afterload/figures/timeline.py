@@ -9,23 +9,27 @@ from afterload.figures.charts import AFTER, BEFORE, MOST_LINES, MOST_VALUES, Clo
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list, span
 from afterload.findings import SplitWindow
+from afterload.findings.postmortem import disputed
 from afterload.plan.change import counted
 from afterload.scenario import LoadedScenario, TimelineEvent
 from afterload.units import format_count, format_duration, format_instant
 
-__all__ = ["events_figure", "timeline_answer", "windows_figure"]
+__all__ = ["clock_time", "events_figure", "source_of", "timeline_answer", "windows_figure"]
 
+MOST_TOLD = 10
 REFERENCE = "builtin:incidents/us-east-1-2025-10-20/"
 
 
-def _source(loaded: LoadedScenario, field: str) -> str:
+def source_of(loaded: LoadedScenario, field: str) -> str:
+    """Who speaks in a file of the incident: the provider, or the file that the scenario names."""
     path = str(getattr(loaded.scenario.incident, field))
     if path.startswith(REFERENCE):
         return "provider's published summary of the event of 19 and 20 October 2025 in us-east-1"
     return f"{path}, named in {loaded.name}"
 
 
-def _clock_time(at: datetime, zone: ZoneInfo) -> str:
+def clock_time(at: datetime, zone: ZoneInfo) -> str:
+    """A time of day with its date, for cells of a table whose caption names the zone."""
     return f"{at.astimezone(zone):%Y-%m-%d %H:%M}"
 
 
@@ -76,8 +80,8 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
                 "part": part,
                 "start": clock.at(start),
                 "end": clock.at(end),
-                "from": _clock_time(start, clock.zone),
-                "to": _clock_time(end, clock.zone),
+                "from": clock_time(start, clock.zone),
+                "to": clock_time(end, clock.zone),
                 "minutes": round(minutes, 3),
             }
             for part, start, end, minutes in parts
@@ -87,8 +91,8 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
             {
                 "service": window.service,
                 "start": ("at the latest " if window.start_is_lower_bound else "")
-                + _clock_time(window.start, clock.zone),
-                "end": _clock_time(window.end, clock.zone),
+                + clock_time(window.start, clock.zone),
+                "end": clock_time(window.end, clock.zone),
                 "before, min": item.before_min,
                 "after, min": item.after_min,
                 "total, min": item.total_min,
@@ -139,7 +143,7 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
             },
             caption=f"Times in {clock.zone.key}",
         ),
-        source=_source(loaded, "impacts"),
+        source=source_of(loaded, "impacts"),
         notes=notes,
         method=(
             "Each window is cut at the restore: before = max(0, min(end, restore) - start), "
@@ -207,8 +211,8 @@ def events_figure(loaded: LoadedScenario) -> Figure | Prose:
             dict.fromkeys(("time", "after the trigger", "subsystem", "kind", "event"), str),
             caption=f"Times in {clock.zone.key}",
         ),
-        source=_source(loaded, "timeline"),
-        notes=notes,
+        source=source_of(loaded, "timeline"),
+        notes=notes + _disagreements(events, clock.zone),
         method="Events as the file gives them, sorted by time; the lines are the scenario's trigger and restore.",
         alt=(
             f"{counted(len(events), 'event')} of {counted(len({v['subsystem'] for v in values}), 'subsystem')} on a time axis "
@@ -218,12 +222,22 @@ def events_figure(loaded: LoadedScenario) -> Figure | Prose:
     )
 
 
+def _disagreements(events: tuple[TimelineEvent, ...], zone: ZoneInfo) -> tuple[str, ...]:
+    """A note on the events that another source has otherwise, with what that says where the file tells."""
+    found = disputed(events)
+    if not found:
+        return ()
+    told = [f"{clock_time(event.at, zone)} {event.subsystem}: {event.note}" for event in found if event.note]
+    more = f": {'; '.join(told[:MOST_TOLD])}{'; and more' if len(told) > MOST_TOLD else ''}" if told else ""
+    return (f"Sources disagree on {len(found):,} of {counted(len(events), 'event')}{more}.",)
+
+
 def _event(event: TimelineEvent, clock: Clock) -> dict[str, str | int]:
     minutes = (event.at - clock.trigger).total_seconds() / 60
     end = f" to {event.end.astimezone(clock.zone):%H:%M}" if event.end else ""
     return {
         "at": clock.at(event.at),
-        "time": _clock_time(event.at, clock.zone) + end,
+        "time": clock_time(event.at, clock.zone) + end,
         "after": format_duration(minutes) if minutes >= 0 else f"{format_duration(-minutes)} before",
         "subsystem": event.subsystem or "(none)",
         "kind": event.kind or "event",

@@ -1,4 +1,4 @@
-"""What the inputs show by themselves: impact windows against the restore."""
+"""What the inputs show by themselves: impact windows against the restore, an account of the event against the figures."""
 
 from afterload.findings.windows import SplitWindow, split_windows
 

@@ -26,6 +26,8 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "closed at, stop, stopped at",
         "text": "event, description, text, message, summary, what happened, what, details, detail, note, notes, entry, update, "
         "comment, body, log, title, action, activity, name, subject",
+        # Only beside a text: where there is no other, a note is the text.
+        "note": "note, notes",
         "service": "subsystem, service, services, component, components, system, affected service, affected component, "
         "affected services, affected components, application, app, product, resource",
         "kind": "kind, type, category, event type, phase",
@@ -69,7 +71,7 @@ class Columns:
     """Which column has which meaning.
 
     Attributes:
-        roles: column by meaning: at, date, end, text, service, kind, source, status, zone.
+        roles: column by meaning: at, date, end, text, note, service, kind, source, status, zone.
         zones: the zone that the name of a column of times states.
         unused: columns that are not read.
     """
@@ -115,6 +117,7 @@ class Columns:
         return Entry(
             when, parts["text"], line, place, until, parts["service"], parts["kind"], parts["source"], parts["status"],
             own or self.zones["at"] or self.zones.get("date", "") or self.zones.get("end", "") or zone, day, series,
+            note=parts["note"],
         )  # fmt: skip
 
     def _time(self, row: Mapping[str, Any], role: str) -> Span | Trouble | None:
@@ -133,4 +136,4 @@ class Columns:
         return read_cell(row.get(self.roles["end"])) if "end" in self.roles else None
 
 
-_TEXTS = ("text", "service", "kind", "source", "status")
+_TEXTS = ("text", "note", "service", "kind", "source", "status")

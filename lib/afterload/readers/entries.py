@@ -36,6 +36,7 @@ class Entry:
         day: the date in the heading above it.
         series: entries of one list or table, where a clock alone may run past midnight; 0: stands for itself.
         maintenance: planned work, which is kept apart.
+        note: what to know about it, as written.
     """
 
     when: Span | Trouble | None
@@ -51,6 +52,7 @@ class Entry:
     day: Written | None = None
     series: int = 0
     maintenance: bool = False
+    note: str = ""
 
 
 @dataclass

@@ -29,6 +29,7 @@ from afterload.readers.resolve import Settled, settle
 from afterload.readers.source import SourceFile, open_source
 from afterload.readers.times import shown
 from afterload.scenario import TimelineEvent
+from afterload.scenario.attachments import STATUSES
 
 __all__ = ["Event", "Timeline", "formats", "read_timeline_file", "to_csv"]
 
@@ -47,6 +48,7 @@ class Event:
         kind: what sort of entry, in the words of the tool: trigger, update, reply.
         source: who or what wrote it.
         status: the status that it reports, such as investigating.
+        note: what to know about it.
         origin: where it stood.
     """
 
@@ -57,12 +59,14 @@ class Event:
     kind: str = ""
     source: str = ""
     status: str = ""
+    note: str = ""
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property
     def row(self) -> TimelineEvent:
-        """The event as a scenario's timeline has it."""
-        return TimelineEvent(self.at, self.end, self.service, self.kind, self.text)
+        """The event as a scenario's timeline has it: of statuses only those that say how sure an entry is."""
+        standing = self.status.lower() if self.status.lower() in STATUSES else ""
+        return TimelineEvent(self.at, self.end, self.service, self.kind, self.text, self.source, standing, self.note)
 
 
 @dataclass(frozen=True)
@@ -211,12 +215,12 @@ def _event(item: Settled, source: SourceFile, notes: Notes) -> Event | None:
         place = "" if entry.line else f"{entry.place}: "
         notes.add("refused", f"{place}has a time but no text: say what happened", entry.line, "no text")
         return None
-    service, kind, author, status = (
-        clean(part, notes, entry.line) for part in (entry.service, entry.kind, entry.source, entry.status)
+    service, kind, author, status, note = (
+        clean(part, notes, entry.line) for part in (entry.service, entry.kind, entry.source, entry.status, entry.note)
     )
     end = None if item.end is None else _plain(item.end)
     origin = Origin(source.name, entry.place, source.modified_at)
-    return Event(_plain(item.at), end, text, service, kind, author, status, origin)
+    return Event(_plain(item.at), end, text, service, kind, author, status, note, origin)
 
 
 def _plain(at: datetime) -> datetime:
@@ -242,23 +246,24 @@ def _sorted(events: Iterable[Event], notes: Notes) -> tuple[Event, ...]:
     return tuple(sorted(kept, key=_place))
 
 
-def _place(event: Event) -> tuple[datetime, datetime, str, str, str, str, str]:
+def _place(event: Event) -> tuple[datetime, datetime, str, str, str, str, str, str]:
     end = datetime.max.replace(tzinfo=UTC) if event.end is None else event.end
-    return event.at, end, event.text, event.service, event.kind, event.source, event.status
+    return event.at, end, event.text, event.service, event.kind, event.source, event.status, event.note
 
 
 def to_csv(timeline: Timeline | Sequence[Event]) -> str:
-    """The events in the CSV form that a scenario's ``incident.timeline`` takes: at, end, subsystem, kind, event.
+    """The events in the CSV form that a scenario's ``incident.timeline`` takes.
 
-    Source and status have no place there; what a person needs of them belongs into the text.
+    A status that does not say how sure an entry is, such as investigating, has no place there.
     """
     events = timeline.events if isinstance(timeline, Timeline) else timeline
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("at", "end", "subsystem", "kind", "event"))
+    writer.writerow(("at", "end", "subsystem", "kind", "event", "source", "status", "note"))
     for event in events:
-        end = "" if event.end is None else _iso(event.end)
-        writer.writerow((_iso(event.at), end, event.service, event.kind, event.text))
+        row = event.row
+        end = "" if row.end is None else _iso(row.end)
+        writer.writerow((_iso(row.at), end, row.subsystem, row.kind, row.event, row.source, row.status, row.note))
     return out.getvalue()
 
 

@@ -13,12 +13,14 @@ from pathlib import Path
 from nbformat import NotebookNode
 from papermill.translators import translate_parameters
 
+from afterload.coupling import couple
 from afterload.errors import ChapterError, NotFoundError, OutputError
-from afterload.estimates import estimate
+from afterload.estimates import Estimates, estimate
 from afterload.figures import answer
 from afterload.files import write_all
-from afterload.plan import build_plan, plan_csv, plan_json, plan_markdown
+from afterload.plan import Plan, build_plan, plan_csv, plan_json, plan_markdown
 from afterload.report.exporter import PacketExporter
+from afterload.report.markdown import postmortem_markdown
 from afterload.report.nodes import notebook_text, read_notebook
 from afterload.report.run import CELL_TIMEOUT_S, INJECTED_TAG, run_packet
 from afterload.resources import BUILTIN, resource
@@ -119,8 +121,9 @@ def make_packet(
 ) -> Packet:
     """Run a team's chapters with one kernel and write the packet and the plan's files into ``folder``.
 
-    A failing chapter or plan does not stop the rest: see :attr:`Packet.failures`. Raises :class:`OutputError` where
-    a file cannot be written; then no old file has been replaced by half a new one.
+    A scenario with a postmortem gets that as Markdown too. A failing chapter or plan does not stop the rest: see
+    :attr:`Packet.failures`. Raises :class:`OutputError` where a file cannot be written; then no old file has been
+    replaced by half a new one.
     """
     scenario = loaded.scenario
     title = f"{scenario.team}: recovery load, {scenario.incident.name}"
@@ -175,7 +178,10 @@ def _set_parameters(nb: NotebookNode, parameters: dict[str, object]) -> None:
 
 
 def _plan_files(loaded: LoadedScenario, stem: Path) -> tuple[tuple[str, ...], dict[Path, str], str]:
-    """The answer in lines and the plan's files, or why there are none: a fault here must not lose the chapters."""
+    """The answer in lines and the files of plan and postmortem, or why some are missing.
+
+    A fault here must not lose the chapters; without a plan there is no postmortem either.
+    """
     try:
         estimates = estimate(loaded)
         plan = build_plan(estimates)
@@ -187,4 +193,16 @@ def _plan_files(loaded: LoadedScenario, stem: Path) -> tuple[tuple[str, ...], di
         }
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the chapters are written
         return (), {}, f"plan files: {type(problem).__name__}: {problem}"
-    return summary, files, ""
+    postmortem, trouble = _postmortem_file(estimates, plan, stem)
+    return summary, files | postmortem, trouble
+
+
+def _postmortem_file(estimates: Estimates, plan: Plan, stem: Path) -> tuple[dict[Path, str], str]:
+    """The postmortem as Markdown, or why there is none; nothing where the scenario has no postmortem."""
+    if estimates.loaded.scenario.postmortem is None:
+        return {}, ""
+    try:
+        text = postmortem_markdown(estimates, plan, couple(estimates.loaded))
+    except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the rest is written
+        return {}, f"postmortem file: {type(problem).__name__}: {problem}"
+    return {stem.with_name(f"{stem.name}-postmortem.md"): text}, ""

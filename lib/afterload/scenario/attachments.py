@@ -23,6 +23,7 @@ from afterload.scenario.problems import Problem, nearest
 from afterload.units import read_instant, read_number
 
 __all__ = [
+    "STATUSES",
     "ArrivalSeries",
     "Attachment",
     "ImpactWindow",
@@ -34,18 +35,30 @@ __all__ = [
 ]
 
 MAX_BYTES = 20_000_000
+# Seen in a log, a metric or a record; said by somebody; said otherwise by somebody else.
+STATUSES = ("confirmed", "reported", "disputed")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class TimelineEvent:
-    """One line of an incident timeline. ``end`` is None for an instant."""
+    """One line of an incident timeline.
+
+    Attributes:
+        end: None for an instant.
+        source: who says so; empty where the file does not say.
+        status: one of :data:`STATUSES`, or empty where the file does not say.
+        note: what to know about it, such as what another source says.
+    """
 
     at: datetime
     end: datetime | None
     subsystem: str
     kind: str
     event: str
+    source: str = ""
+    status: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -168,18 +181,30 @@ def _rows(
 
 
 def read_timeline(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:
-    """Read a timeline: ``at, end, subsystem, kind, event``, sorted by time; with every problem found."""
-    table = _open(path, ("at", "event"), ("end", "subsystem", "kind"), zone)
+    """Read a timeline: ``at, end, subsystem, kind, event, source, status, note``, sorted by time; with every problem."""
+    table = _open(path, ("at", "event"), ("end", "subsystem", "kind", "source", "status", "note"), zone)
     events = []
     for line, row in table.rows:
         at = table.instant(line, row, "at")
         end = table.instant(line, row, "end") if row["end"] else None
+        status = table.cell(line, row, "status", _status)
         if at is not None and end is not None and end < at:
             table.refuse(line, "end", f"{row['end']} is before at, {row['at']}", "a later time, or none")
         if at is not None:
-            events.append(TimelineEvent(at, end, row["subsystem"], row["kind"], row["event"]))
+            who, note = row["source"], row["note"]
+            events.append(TimelineEvent(at, end, row["subsystem"], row["kind"], row["event"], who, status or "", note))
     ordered = tuple(sorted(events, key=lambda event: event.at))
     return Attachment(ordered, table.digest), table.problems
+
+
+def _status(text: str) -> str:
+    status = text.lower()
+    if status and status not in STATUSES:
+        near = nearest(status, STATUSES)
+        raise UnitError(
+            f"{text!r} is not a status{f'; nearest: {near}' if near else ''}", f"{', '.join(STATUSES)}, or nothing"
+        )
+    return status
 
 
 def note_digest(path: Path, _zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:

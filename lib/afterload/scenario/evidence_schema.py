@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
 from afterload.errors import UnitError
-from afterload.scenario.fields import Label, MaybeInstant, MaybeLabel, Section, Text
+from afterload.scenario.fields import Label, MaybeInstant, MaybeLabel, MaybePath, Section, Text
+from afterload.units import read_number
 
-__all__ = ["Action", "Evidence", "Export", "Interaction", "Postmortem", "Telemetry"]
+__all__ = ["Action", "Evidence", "Export", "ImpactNumber", "Interaction", "Postmortem", "Role", "Telemetry"]
+
+_NUMBER: dict[str, Any] = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "^[0-9]"}]}
 
 
 class Evidence(Section):
@@ -58,6 +61,24 @@ class Telemetry(Section):
     ] = None
 
 
+class ImpactNumber(Section):
+    """One number of the impact, as the team counted it."""
+
+    what: Annotated[Label, Field(description="What was counted: orders confirmed late, calls to support.")]
+    value: Annotated[
+        float, BeforeValidator(read_number), Field(description="How many."), WithJsonSchema(_NUMBER, mode="validation")
+    ]
+    unit: Annotated[Label, Field(description="Of what: orders, min, percent.")]
+    source: Annotated[MaybeLabel, Field(description="Where it was counted.")] = None
+
+
+class Role(Section):
+    """A role in the response and the team or rota that held it; names of persons are not needed."""
+
+    role: Annotated[Label, Field(description="Such as incident lead, communication.")]
+    held_by: Annotated[Label, Field(description="Team or rota.")]
+
+
 class Interaction(Section):
     """An interaction that was not controlled well enough: who acted, on what feedback, and what was missing."""
 
@@ -74,16 +95,20 @@ class Action(Section):
     owner: Annotated[MaybeLabel, Field(description="Who does it.")] = None
     due: Annotated[MaybeLabel, Field(description="Date, as 2025-12-01.")] = None
     status: Annotated[Literal["open", "in progress", "done", "dropped"], Field(description="How far it is.")] = "open"
+    change: Annotated[
+        MaybeLabel,
+        Field(description="Line of the change plan that it carries out, by its id, as age-limit:queues.orders."),
+    ] = None
 
     @field_validator("due")
     @classmethod
     def _is_a_date(cls, value: str | None) -> str | None:
-        if value is not None:
-            try:
-                date.fromisoformat(value)
-            except ValueError:
-                raise UnitError(f"{value!r} is not a date", "a date such as 2025-12-01") from None
-        return value
+        if value is None:
+            return None
+        try:
+            return date.fromisoformat(value).isoformat()
+        except ValueError:
+            raise UnitError(f"{value!r} is not a date", "a date such as 2025-12-01") from None
 
 
 class Postmortem(Section):
@@ -91,9 +116,21 @@ class Postmortem(Section):
 
     summary: Annotated[Text, Field(description="What happened, in a few sentences.")]
     impact: Annotated[Text | None, Field(description="Who noticed what.")] = None
-    detected_at: Annotated[MaybeInstant, Field(description="When the team knew, with an offset.")] = None
-    mitigated_at: Annotated[MaybeInstant, Field(description="When the harm was bounded.")] = None
-    recovered_at: Annotated[MaybeInstant, Field(description="When everything was normal again.")] = None
+    impact_numbers: Annotated[tuple[ImpactNumber, ...], Field(description="Numbers of the impact.")] = ()
+    roles: Annotated[tuple[Role, ...], Field(description="Who held which role in the response.")] = ()
+    detected_at: Annotated[
+        MaybeInstant, Field(description="When the team knew, with an offset; not before incident.trigger.")
+    ] = None
+    detected_by: Annotated[MaybeLabel, Field(description="What told the team: an alarm, a caller.")] = None
+    mitigated_at: Annotated[
+        MaybeInstant, Field(description="When the harm was bounded; not before it was detected.")
+    ] = None
+    recovered_at: Annotated[
+        MaybeInstant, Field(description="When everything was normal again; not before incident.restored_at.")
+    ] = None
+    timeline: Annotated[
+        MaybePath, Field(description="CSV of the team's own entries, in the form of incident.timeline.")
+    ] = None
     trigger_kind: Annotated[Literal["load spike", "capacity decrease"] | None, Field(description="What began it.")] = (
         None
     )
@@ -104,9 +141,18 @@ class Postmortem(Section):
             ],
             ...,
         ],
-        Field(description="What kept it going after the trigger was gone."),
+        Field(description="What kept it going after the trigger was gone; [nothing] if it ended with it."),
     ] = ()
     interactions: Annotated[
         tuple[Interaction, ...], Field(description="Interactions that were not controlled well enough.")
     ] = ()
     actions: Annotated[tuple[Action, ...], Field(description="What is to be done.")] = ()
+
+    @field_validator("sustained_by")
+    @classmethod
+    def _each_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(value)) != len(value):
+            raise UnitError(f"names {next(name for name in value if value.count(name) > 1)} twice", "each class once")
+        if "nothing" in value and len(value) > 1:
+            raise UnitError("names nothing beside something", "[nothing], or the classes without it")
+        return value

@@ -27,6 +27,7 @@ from afterload.scenario.attachments import (
 )
 from afterload.scenario.concurrency import concurrency_problems
 from afterload.scenario.fields import Inside, Section, label_in, section_in
+from afterload.scenario.instants import out_of_order
 from afterload.scenario.overrides import Overrides, apply_overrides, locate, read_overrides
 from afterload.scenario.problems import Problem, dotted, nearest, problems_of
 from afterload.scenario.ranges import read_range
@@ -45,13 +46,15 @@ Reader = Callable[[Path, ZoneInfo | None], tuple[Attachment, list[Problem]]]
 class LoadedScenario:
     """A valid scenario with the files that it names, and the way back to the lines it came from.
 
-    ``digest`` is the SHA-256 of the values after overrides and of every file read.
+    ``digest`` is the SHA-256 of the values after overrides and of every file read; ``own_timeline`` has the entries of
+    ``postmortem.timeline``.
     """
 
     scenario: Scenario
     name: str
     digest: str
     timeline: tuple[TimelineEvent, ...] = ()
+    own_timeline: tuple[TimelineEvent, ...] = ()
     impacts: tuple[ImpactWindow, ...] = ()
     series: Mapping[str, ArrivalSeries] = field(default_factory=dict)
     ranges: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
@@ -166,6 +169,7 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
         name=name,
         digest=digest.hexdigest(),
         timeline=_rows(read.get(("incident", "timeline"))),
+        own_timeline=_rows(read.get(("postmortem", "timeline"))),
         impacts=_rows(read.get(("incident", "impacts"))),
         series={str(key[1]): item.rows for key, item in read.items() if isinstance(item.rows, ArrivalSeries)},
         ranges=ranges,
@@ -260,6 +264,8 @@ def _cross_checks(tree: YamlTree, overridden: Mapping[DataPath, str]) -> list[Pr
     _client_modes(check)
     _service_ranges(check)
     _evidence_paths(check)
+    for problem in out_of_order(tree.data):
+        check.refuse(*problem)
     return check.problems
 
 
@@ -359,11 +365,13 @@ def _attachments(
     tree: YamlTree, overridden: Mapping[DataPath, str], base: Path, zone: ZoneInfo | None
 ) -> tuple[dict[DataPath, Attachment], list[Problem]]:
     check = _Checker(tree, overridden)
-    incident = tree.data.get("incident")
-    incident = incident if isinstance(incident, dict) else {}
+    incident, account = (
+        part if isinstance(part := tree.data.get(name), dict) else {} for name in ("incident", "postmortem")
+    )
     wanted: list[tuple[DataPath, Any, Reader]] = [
         (("incident", "timeline"), incident.get("timeline"), read_timeline),
         (("incident", "impacts"), incident.get("impacts"), read_impacts),
+        (("postmortem", "timeline"), account.get("timeline"), read_timeline),
     ]
     for name, queue in check.named("queues").items():
         rate = queue.get("arrival_rate")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.readers.timelines.writers import FORMS, kept
 
 from afterload.readers.timeline import Event, Timeline, read_timeline_file, to_csv
-from afterload.scenario.attachments import read_timeline
+from afterload.scenario.attachments import STATUSES, read_timeline
 
 PACIFIC = timezone(timedelta(hours=-7))
 EVENTS = (
@@ -53,6 +53,11 @@ def test_own_form_is_what_a_scenario_reads(tmp_path):
     assert list(attachment.rows) == [event.row for event in EVENTS]
 
 
+def test_of_other_tools_statuses_none_says_how_sure_an_entry_is():
+    assert [event.row.status for event in EVENTS] == [""] * len(EVENTS)
+    assert Event(EVENTS[0].at, None, "x", status="Disputed").row.status == "disputed"
+
+
 # No control characters, which are replaced, and no surrogates, which no file can hold.
 TEXTS = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=60).map(str.strip).filter(bool)
 INSTANTS = st.integers(31_536_000, 7_200_000_000).map(lambda second: datetime.fromtimestamp(second, UTC))
@@ -64,7 +69,8 @@ def events(draw):
         timezone(timedelta(minutes=15 * draw(st.integers(-48, 56))))
     )
     end = draw(st.none() | st.timedeltas(timedelta(), timedelta(days=3)).map(lambda span: at + span))
-    return Event(at, end, draw(TEXTS), draw(TEXTS), draw(TEXTS))
+    status = draw(st.sampled_from(["", *STATUSES]))
+    return Event(at, end, draw(TEXTS), draw(TEXTS), draw(TEXTS), draw(TEXTS), status, draw(TEXTS))
 
 
 def usual_offset(at):

@@ -82,7 +82,7 @@ def as_slack(events: Sequence[Event]) -> str:
 
 # Name of the file, the writer, and the fields that the form has a place for, with what it always says.
 FORMS: dict[str, tuple[str, Callable[[Sequence[Event]], str], tuple[str, ...], dict[str, str]]] = {
-    "own CSV": ("a.csv", to_csv, ("end", "service", "kind"), {}),
+    "own CSV": ("a.csv", to_csv, ("end", "service", "kind", "source", "note"), {}),
     "CSV": ("a.csv", as_table, ("end", "service", "kind", "source", "status"), {}),
     "TSV": ("a.tsv", lambda events: as_table(events, "\t"), ("end", "service", "kind", "source", "status"), {}),
     "JSON Lines": ("a.jsonl", as_json_lines, ("end", "service", "kind", "source", "status"), {}),

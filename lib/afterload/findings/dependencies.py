@@ -1,0 +1,61 @@
+"""Where the load of the recovery stands against what is left of each dependency while it fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from afterload.coupling import Coupling
+from afterload.model.overload import LoadClass, classify, hidden_capacity
+
+__all__ = ["DependencyStanding", "dependency_standings"]
+
+
+@dataclass(frozen=True)
+class DependencyStanding:
+    """One dependency with all drains at full speed, and with direct traffic alone. Rates a minute."""
+
+    name: str
+    capacity: float
+    attempts: float
+    direct: float
+    drains: float
+    timeout_s: float
+
+    @property
+    def load(self) -> float:
+        """Requests that the recovery brings, direct traffic and drains."""
+        return self.direct + self.drains
+
+    @property
+    def hidden(self) -> float:
+        """Hidden capacity: the highest load at which it heals by itself."""
+        return hidden_capacity(self.capacity, self.mean_attempts)
+
+    @property
+    def mean_attempts(self) -> float:
+        """Attempts of one request while it fails, weighted over its callers."""
+        return max(1.0, self.attempts)
+
+    @property
+    def kind(self) -> LoadClass:
+        """Class of the load of the recovery."""
+        return classify(self.load, self.capacity, self.mean_attempts)
+
+
+def dependency_standings(coupling: Coupling | None) -> tuple[DependencyStanding, ...]:
+    """Every dependency of a coupled scenario, in its order; none where nothing is coupled."""
+    if coupling is None:
+        return ()
+    found = []
+    for place, name in enumerate(coupling.dependencies):
+        item = coupling.system.dependencies[place]
+        direct = item.control_per_min + item.fresh_per_min
+        callers = [queue for queue in coupling.system.queues if queue.dependency == place]
+        drains = [queue.load.service_rate_per_min for queue in callers]
+        costs = [(direct, item.attempts_failing)]
+        costs += [(queue.load.service_rate_per_min, queue.attempts_failing) for queue in callers]
+        total = sum(rate for rate, _ in costs)
+        mean = sum(rate * each for rate, each in costs) / total if total > 0 else item.attempts_failing
+        timeout = coupling.loaded.scenario.dependencies[name].timeout_s
+        found.append(DependencyStanding(name, item.capacity_per_min, mean, direct, sum(drains), timeout))
+    return tuple(found)
