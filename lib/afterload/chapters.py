@@ -116,6 +116,7 @@ class Workbook:
         """Fleets while launches fail, and why others are left out."""
         return estimate_removals(self.loaded)
 
+    @cached_property
     def client_kinds(self) -> tuple[ClientKind, ...]:
         """The kinds of client, with their policies."""
         return tuple(client_kinds(self.loaded.scenario))
