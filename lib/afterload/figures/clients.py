@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from afterload.clients import ClientKind
-from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, drawn, finish
+from afterload.figures.charts import COLOURS, alt, drawn, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.model.budgets import AdaptiveThrottling, ConcurrencyBudget, RateBudget
@@ -152,7 +152,6 @@ def clients_table(loaded: LoadedScenario, kinds: Sequence[ClientKind]) -> Table 
                 "retries the fleet holds": lacks if view is None else _burst(kind, view),
                 "binds above": lacks if view is None else _above(view),
                 "successes to refill": lacks if view is None else _refill(view),
-                "source": kind.preset.source if kind.limit is None else kind.limit.source,
             }
         )
     formats = {name: format_count if name == "number" else str for name in records[0]}
@@ -188,7 +187,8 @@ def fleets_figure(loaded: LoadedScenario, kinds: Sequence[ClientKind]) -> Figure
             x=alt.X("p", type="quantitative", axis=alt.Axis(format=".0%"), title="share of attempts that fail"),
             y=alt.Y("tries", type="quantitative", title="tries a call"),
             color=alt.Color(
-                "clients", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)), legend=LINE_LEGEND
+                "clients", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)),
+                legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3, columns=4),
             ),
             strokeDash=alt.StrokeDash(
                 "when", type="nominal", title=None,
@@ -212,7 +212,7 @@ def fleets_figure(loaded: LoadedScenario, kinds: Sequence[ClientKind]) -> Figure
             "Each kind by its own policy, with independent failures. Until the limit binds a call of n attempts is tried "
             "(1 - p^n) / (1 - p) times; in the long run as often as the limit earns. Every client holds a reserve of its "
             "own, and a restarted one starts full. Times need the calls of one client; the reserve fills when no attempt "
-            "fails any more."
+            f"fails any more. Figures of clients and limits: {_preset_sources(kinds)}."
         ),
         notes=notes + tuple(_notes(kinds)),
         alt="Lines of tries a call against the share of attempts that fail. "
@@ -261,6 +261,10 @@ def _flow(kind: ClientKind, view: FleetView) -> str:
 def _notes(kinds: Sequence[ClientKind]) -> list[str]:
     seen = {kind.limit.note if kind.limit is not None else kind.preset.note: kind.name for kind in reversed(kinds)}
     return [f"{name}: {note}." for note, name in reversed(seen.items()) if note]
+
+
+def _preset_sources(kinds: Sequence[ClientKind]) -> str:
+    return ", ".join(sorted({kind.preset.source if kind.limit is None else kind.limit.source for kind in kinds}))
 
 
 def _sources(loaded: LoadedScenario, kinds: Sequence[ClientKind]) -> str:
