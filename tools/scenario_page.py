@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from afterload.scenario import capacity_schema, coupled_schema, evidence_schema, schema
+from afterload.scenario import capacity_schema, coupled_schema, evidence_schema, retry_schema, schema
 from afterload.scenario.fields import Section, section_in
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "scenario.md"
@@ -26,16 +26,19 @@ PARTS: tuple[tuple[str, type[Section]], ...] = (
     ("`queues.NAME.provisioned_pollers`", capacity_schema.Pollers),
     ("`queues.NAME.ramp`", schema.RampUp),
     ("`queues.NAME.stream`", schema.StreamShards),
+    ("`queues.NAME.idempotency`", retry_schema.Idempotency),
     ("`queues.NAME.resources` and `fleets.NAME.resources`", schema.Resources),
     ("`call_stacks.NAME`", schema.CallStack),
     ("`call_stacks.NAME.layers`, a list", schema.Layer),
     ("`clients.NAME`", schema.Client),
+    ("`clients.NAME.retry_limit`, a name of its kinds or these", retry_schema.RetryLimit),
     ("`fleets.NAME`", schema.Fleet),
     ("`fleets.NAME.launch`", schema.LaunchLimits),
     ("`fleets.NAME.removal_automation`, a list of names or of these", schema.Automation),
     ("`fleets.NAME.removal`", capacity_schema.Removal),
     ("`fleets.NAME.target_group`", capacity_schema.TargetGroup),
     ("`control_loops.NAME`", capacity_schema.ControlLoop),
+    ("`worker_pools.NAME`", retry_schema.WorkerPool),
     ("`admission`", coupled_schema.AdmissionPlan),
     ("`uncertain.PATH`", coupled_schema.UncertainValue),
     ("`plan_automation`", coupled_schema.PlanAutomation),

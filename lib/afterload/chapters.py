@@ -14,6 +14,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 
+from afterload.clients import ClientKind, client_kinds
 from afterload.coupling import CoupledEstimate, Coupling, couple, estimate_recovery
 from afterload.errors import ParameterError
 from afterload.estimates import Estimates, estimate
@@ -26,13 +27,17 @@ from afterload.figures import (
     audit,
     backlog,
     causes,
+    clients,
     compare,
     control_loops,
     dependency,
     evidence,
     flapping,
+    idempotency,
+    jitter,
     launches,
     plan,
+    pools,
     postmortem,
     postmortem_charts,
     race,
@@ -58,6 +63,7 @@ from afterload.plan import Plan, build_plan
 from afterload.plan.compare import Comparison, Snapshot
 from afterload.plan.compare import compare as compare_snapshots
 from afterload.plan.snapshots import open_snapshot
+from afterload.replays import ReplayEstimate, estimate_replays
 from afterload.scenario import LoadedScenario, Overrides, load_scenario
 
 __all__ = ["PARAMETERS", "Workbook", "open_workbook"]
@@ -113,6 +119,21 @@ class Workbook:
     def removal_estimates(self) -> tuple[tuple[RemovalEstimate, ...], tuple[str, ...]]:
         """Fleets while launches fail, and why others are left out."""
         return estimate_removals(self.loaded)
+
+    @cached_property
+    def client_kinds(self) -> tuple[ClientKind, ...]:
+        """The kinds of client, with their policies."""
+        return tuple(client_kinds(self.loaded.scenario))
+
+    @cached_property
+    def pool_cases(self) -> tuple[pools.PoolCase, ...]:
+        """The worker pools, with their bursts."""
+        return pools.pool_cases(self.loaded)
+
+    @cached_property
+    def replays(self) -> tuple[ReplayEstimate, ...]:
+        """Side effects of work that is done more than once."""
+        return tuple(estimate_replays(self.estimates))
 
     @cached_property
     def race_cases(self) -> tuple[race.Case, ...]:
@@ -201,9 +222,37 @@ class Workbook:
         """The retry multiplier at any failure probability."""
         return _sized(retries.probability_figure(self.estimates))
 
+    def clients_answer(self) -> Prose:
+        """Each kind of client in words."""
+        return clients.clients_answer(self.loaded, self.client_kinds)
+
     def clients(self) -> Shown:
-        """How each kind of client retries."""
-        return _sized(retries.clients_table(self.estimates))
+        """How each kind of client retries, and what its fleet holds."""
+        return _sized(clients.clients_table(self.loaded, self.client_kinds))
+
+    def client_fleets(self) -> Shown:
+        """What each fleet of clients sends before and after its limit binds."""
+        return _sized(clients.fleets_figure(self.loaded, self.client_kinds))
+
+    def retry_waves(self) -> Shown:
+        """Load of clients that failed together, with each kind of jitter."""
+        return _sized(jitter.waves_figure(self.loaded, jitter.retry_waves(self.client_kinds)))
+
+    def worker_pools_answer(self) -> Prose:
+        """Each bounded queue and worker pool in words."""
+        return pools.pools_answer(self.pool_cases)
+
+    def worker_pools(self) -> Shown:
+        """A burst through each bounded queue and worker pool."""
+        return _sized(pools.pools_figure(self.loaded, self.pool_cases))
+
+    def idempotency_answer(self) -> Prose:
+        """Side effects that happen twice, in words."""
+        return idempotency.idempotency_answer(self.estimates, self.replays)
+
+    def idempotency(self) -> Shown:
+        """Duplicates without keys, and replays after a key's life."""
+        return idempotency.idempotency_table(self.replays)
 
     def launches_answer(self) -> Prose:
         """Each fleet in words."""

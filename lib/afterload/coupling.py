@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from afterload import limits
 from afterload.arrivals import arrival_profile
+from afterload.clients import ClientKind, client_kinds
 from afterload.errors import ApproximationWarning, MissingEvidenceWarning
 from afterload.estimates import Doubt, queue_inputs
 from afterload.model.coupled import (
@@ -32,7 +32,7 @@ from afterload.model.queues import QueueLoad
 from afterload.model.uncertainty import Mover, Range, Spread, draw, movers, spread
 from afterload.scenario import LoadedScenario
 
-__all__ = ["CoupledEstimate", "Coupling", "Variant", "couple", "estimate_recovery"]
+__all__ = ["ClientRetries", "CoupledEstimate", "Coupling", "Variant", "couple", "estimate_recovery"]
 
 DRAWS = 1_000
 SEED = 20_251_020
@@ -112,6 +112,56 @@ UNCERTAIN: dict[str, dict[str, str]] = {
 }
 
 
+@dataclass(frozen=True)
+class ClientRetries:
+    """All clients of one dependency while every call fails.
+
+    Attributes:
+        attempts: attempts a call of the most eager kind; None: no client is described.
+        held: retries that the limits of all clients let through before they bind; infinite without a limit.
+        sustained: attempts a call of the most eager kind after that.
+        successes: first-try successes that bring ``held`` back; 0 where none do.
+    """
+
+    attempts: float | None = None
+    held: float = 0.0
+    sustained: float = 1.0
+    successes: float = 0.0
+
+    @property
+    def refill_per_success(self) -> float:
+        """Retries that one success brings back."""
+        return self.held / self.successes if self.successes > 0 and math.isfinite(self.held) else 0.0
+
+    def with_kind(self, kind: ClientKind, doubts: list[Doubt]) -> ClientRetries:
+        """These clients and one more kind; what had to be assumed of it is added to the doubts."""
+        view = kind.view(1.0)
+        number = kind.client.number
+        if kind.policy is None:
+            attempts = sustained = USUAL_ATTEMPTS
+            held, successes = math.inf, 0.0
+            words = f"how often it tries a call is not known: {attempts:g} attempts without a limit assumed"
+            doubts.append(Doubt(MissingEvidenceWarning, f"clients.{kind.name}: {words}"))
+        elif view is None:
+            # At a very high call rate only the share of the traffic counts, which every rate allows.
+            attempts = sustained = max(1.0, kind.policy.sustained(replace(kind.load(1.0), calls_per_s=1e9)) or 1.0)
+            held, successes = 0.0, 0.0
+            words = f"no calls are given, so its limit is taken at {attempts:.3g} attempts a call from the start"
+            doubts.append(Doubt(MissingEvidenceWarning, f"clients.{kind.name}: {words}"))
+        else:
+            held = math.inf if view.burst_retries is None else view.burst_retries
+            # Without a count one failing call can use up all that a client holds.
+            attempts = 1.0 + held / number if view.open_loop is None else view.open_loop
+            sustained = max(1.0, view.sustained or 1.0)
+            successes = number * (view.successes_to_refill or 0.0)
+        return ClientRetries(
+            max(self.attempts or 0.0, attempts),
+            self.held + held,
+            max(self.sustained, sustained),
+            self.successes + successes,
+        )
+
+
 class _Builder:
     def __init__(self, loaded: LoadedScenario, memo: dict[Any, Any]) -> None:
         self.loaded = loaded
@@ -121,26 +171,23 @@ class _Builder:
         self.queue_names = tuple(self.scenario.queues)
         self.dependency_names = tuple(self.scenario.dependencies)
         self.fleet_names = tuple(self.scenario.fleets)
+        self.retries: dict[str, ClientRetries] = {}
 
-    def client_attempts(self, dependency: str) -> tuple[float | None, float]:
-        """Attempts of the most eager client of a dependency (None: not known), and the retries that all quotas hold."""
-        most: float | None = None
-        held = 0.0
-        for client in self.scenario.clients.values():
-            if client.dependency != dependency:
-                continue
-            preset = limits.client_preset(client.sdk, client.version, client.mode, client.service)
-            attempts = client.max_attempts or preset.attempts
-            if attempts is None:
-                attempts = round(USUAL_ATTEMPTS)
-            most = max(most or 0.0, float(attempts))
-            cost = limits.value("retry_quota.transient_cost")
-            held += math.inf if preset.quota is None else client.number * (preset.quota // cost)
-        return most, held
+    def client_retries(self, dependency: str) -> ClientRetries:
+        """How the clients of a dependency retry while every call fails: each kind by its own policy."""
+        if dependency in self.retries:
+            return self.retries[dependency]
+        found = ClientRetries()
+        for kind in client_kinds(self.scenario):
+            if kind.client.dependency == dependency:
+                found = found.with_kind(kind, self.doubts)
+        self.retries[dependency] = found
+        return found
 
     def dependency(self, name: str) -> CoupledDependency:
         item = self.scenario.dependencies[name]
-        attempts, held = self.client_attempts(name)
+        retries = self.client_retries(name)
+        attempts, held = retries.attempts, retries.held
         stacks = [
             math.prod(layer.tries for layer in stack.layers)
             for stack in self.scenario.call_stacks.values()
@@ -169,6 +216,8 @@ class _Builder:
             goodput_share=item.goodput_while_collapsed,
             collapsed_at_restore=item.state_at_restore == "collapsed",
             retry_tokens=held if attempts is not None else math.inf,
+            sustained_attempts=min(max(1.0, direct), retries.sustained),
+            refill_per_success=retries.refill_per_success,
             hit_at_rest=cache.hit_rate if cache else 0.0,
             hit_at_restore=cache.hit_rate_at_restore if cache else 0.0,
             cache_fill_min=cache.fill_time_min if cache else 0.0,
@@ -202,7 +251,7 @@ class _Builder:
             )
         attempts = item.attempts_while_failing
         if attempts is None:
-            known = self.client_attempts(item.dependency)[0] if item.dependency else None
+            known = self.client_retries(item.dependency).attempts if item.dependency else None
             attempts = known or USUAL_ATTEMPTS
         dependency = self.dependency_names.index(item.dependency) if item.dependency in self.dependency_names else None
         return CoupledQueue(

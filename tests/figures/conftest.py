@@ -50,6 +50,45 @@ def account(text: str, number: int = 1) -> dict[str, Any]:
 
 STREAM = {"shards": 10, "batch_size": 100, "batch_time": "20 s"}
 
+KEYS = {"failure_share": "5 %", "effect_despite_failure": 0.5, "redelivery_share": 0.01}
+LIMITS = (
+    "grpc-throttling",
+    "envoy-budget",
+    "finagle-budget",
+    "linkerd-budget",
+    "google-adaptive-throttling",
+    "token-bucket",
+)
+SDKS = ("boto3", "aws-cli-v2", "java-v2", "go-v2", "cpp", "azure-python", "google-api-core", "grpc", "other")
+RETRIES: dict[str, Any] = {
+    "dependencies": TABLE,
+    "call_stacks": {"s": {"dependency": "table", "failure_probability": "30 %", "layers": [{"name": "l", "tries": 2}]}},
+    "clients": {
+        **{sdk: {"sdk": sdk, "number": 10**place, "dependency": "table"} for place, sdk in enumerate(SDKS)},
+        **{limit: {"sdk": "other", "number": 1, "retry_limit": limit} for limit in LIMITS},
+        **{f"{limit} with calls": {"sdk": "other", "number": 2, "calls": "7/min", "retry_limit": limit, "dependency": "table"}
+           for limit in LIMITS},
+        **{f"{error} errors": {"sdk": "java-v2", "mode": "legacy", "number": 3, "calls": "1/h", "errors": error}
+           for error in ("transient", "throttling", "timeout")},
+        "many tries": {"sdk": "boto3", "number": 5, "max_attempts": 1000, "calls": "1/s"},
+        "half a name": {"sdk": "boto3", "mode": "standard", "number": 1},
+    },
+    "worker_pools": {
+        "one of all": {"queue": 0, "workers": 1, "burst": 1, "item_time": "1 ms"},
+        "no room": {"queue": 0, "workers": 1, "burst": 5, "item_time": "1 h"},
+        "large": {"queue": 500, "workers": 70, "burst": 20000, "burst_over": "1 min", "item_time": "3 s"},
+        "neither": {"burst": 1000, "burst_over": "2 s", "item_time": "50 ms"},
+    },
+    "queues": {
+        "keys": {**QUEUE, "idempotency": {**KEYS, "key_life": "1 h"}},
+        "no keys": {**QUEUE, "idempotency": KEYS, "max_receives": 1},
+        "newest first": {**QUEUE, "order": "lifo", "idempotency": {**KEYS, "key_life": "3 h"}},
+        "never": {**QUEUE, "service_rate": "900/min", "idempotency": {**KEYS, "key_life": "3 h"}},
+        "given": {**QUEUE, "idempotency": {**KEYS, "key_life": "24 h", "oldest_replay": "4 days"}},
+        "nothing waits": {**QUEUE, "arrival_rate": "0/min", "idempotency": {**KEYS, "key_life": "24 h"}},
+    },
+}  # fmt: skip
+
 
 def odd(folder: Path) -> dict[str, dict[str, Any]]:
     """Parts of scenarios that no ordinary team has."""
@@ -147,6 +186,7 @@ def odd(folder: Path) -> dict[str, dict[str, Any]]:
         }},
         "fresh first": {"queues": {"q": {**QUEUE, "order": "fresh_first", "sideline_after": "10 min"}},
                         "dependencies": TABLE},
+        "retries of every kind": RETRIES,
         **{
             kind: {
                 "team": name, "owner": name,
@@ -169,13 +209,16 @@ ODD = (
     "nothing but clients", "never drains", "never, kept for a day", "zero backlog", "no arrivals", "one item",
     "single everything", "rejecting", "everything is lost", "30 queues", "many of all", "two weeks at one minute",
     "hot stream", "stream that never drains", "capped with a ramp", "fleets that shrink", "control loops",
-    "a queue that grows for ever", "fresh first", "names with HTML",
+    "a queue that grows for ever", "fresh first",
+    "retries of every kind", "names with HTML",
     "names with emoji", "long names",
 )  # fmt: skip
 SECTIONS = (
     "answer", "evidence", "inputs_answer", "inputs_table", "inputs_missing", "inputs_remarks",
     "doubts", "timeline_answer", "impact_windows", "events", "backlog_answer", "backlog",
-    "first_attempt_age", "catch_up", "dependency_load", "retries_answer", "calls_by_layer", "multiplier", "clients",
+    "first_attempt_age", "catch_up", "dependency_load", "retries_answer", "calls_by_layer", "multiplier",
+    "clients_answer", "clients", "client_fleets", "retry_waves", "worker_pools_answer", "worker_pools",
+    "idempotency_answer", "idempotency",
     "launches_answer", "launches", "removal", "removal_remedies", "removal_traps", "flapping", "control_loops",
     "timeout_goodput", "timeout_remedies", "dependency_answer", "hidden_capacity", "triggers", "recovery_answer",
     "recovery_course", "recovery_cases", "recovery_steps", "recovery_movers", "race_answer", "race", "plan_answer",

@@ -14,7 +14,6 @@ from afterload.yamltree import read_file
 
 # Value, unit and where it is published. "AWS service model" is the API definition that botocore carries.
 PUBLISHED = {
-    "retry_quota.transient_cost": (14, "tokens", "botocore source, botocore.retries.standard"),
     "lambda.async.max_age_s.default": (21_600, "s", "AWS service model, lambda: MaximumEventAgeInSeconds"),
     "lambda.async.max_age_s.minimum": (60, "s", "AWS service model, lambda: MaximumEventAgeInSeconds"),
     "lambda.async.max_age_s.maximum": (21_600, "s", "AWS service model, lambda: MaximumEventAgeInSeconds"),
@@ -79,6 +78,12 @@ PUBLISHED = {
 }
 
 
+KEYS = set(
+    "attempts quota source note before cost throttling_cost timeout_cost base_s throttling_base_s cap_s jitter "
+    "first_at_once deadline_s dynamodb dynamodb-streams".split()
+)
+
+
 def table(name: str) -> dict[str, dict[str, object]]:
     data: dict[str, dict[str, object]] = read_file(resource("data", name))[0].data
     return data
@@ -140,7 +145,11 @@ PRESETS = [
     ("boto3", "1.44.0rc1", "default", "other", "standard", 3, 500),
     ("boto3", "1.43.11", "legacy", "dynamodb", "legacy", 10, None),
     ("boto3", "1.43.11", "standard", "other", "standard", 3, 500),
-    ("boto3", "1.43.11", "adaptive", "dynamodb", "adaptive", 4, 500),
+    # before 1.44 standard mode has no attempts of its own for DynamoDB
+    ("boto3", "1.43.11", "adaptive", "dynamodb", "adaptive", 3, 500),
+    ("boto3", "1.43.11", "standard", "dynamodb", "standard", 3, 500),
+    ("boto3", "1.44.8", "default", "dynamodb-streams", "standard", 4, 500),
+    ("boto3", "1.43.11", "default", "dynamodb-streams", "legacy", 5, None),
     ("botocore", "1.43.99", "default", "dynamodb", "legacy", 10, None),
     ("botocore", "1.44", "default", "dynamodb", "standard", 4, 500),
     # AWS SDKs and tools reference guide, retry behaviour; each SDK's own developer guide
@@ -148,6 +157,7 @@ PRESETS = [
     ("aws-cli-v2", "2.31.0", "legacy", "other", "legacy", 5, None),
     ("java-v2", "2.31.0", "default", "other", "legacy", 4, 500),
     ("java-v2", "2.31.0", "standard", "other", "standard", 3, 500),
+    ("java-v2", "2.31.0", "default", "dynamodb", "legacy", 9, 500),
     ("js-v3", None, "default", "other", "standard", 3, 500),
     ("go-v2", None, "default", "other", "standard", 3, 500),
     ("dotnet", None, "default", "other", "standard", 3, 500),
@@ -199,11 +209,14 @@ def test_every_preset_has_a_source_and_no_other_keys(sdk: str) -> None:
             assert all(set(rule) <= {"before", "mode"} and rule["mode"] in rows for rule in row)
             assert "before" not in row[-1]
             continue
-        assert isinstance(row, dict)
-        assert row["source"] in limits.SOURCES
-        assert (
-            {"attempts", "quota", "source"} <= set(row) <= {"attempts", "dynamodb_attempts", "quota", "source", "note"}
-        )
+        sets = row if isinstance(row, list) else [row]
+        assert "before" not in sets[-1]
+        for figures in sets:
+            assert figures["source"] in limits.SOURCES
+            assert {"attempts", "quota", "source"} <= set(figures) <= KEYS
+            for service in {"dynamodb", "dynamodb-streams"} & set(figures):
+                assert set(figures[service]) <= KEYS - {"source", "note", "before"}
+            assert (figures["quota"] == "none") == ("cost" not in figures)
 
 
 def test_a_preset_of_adaptive_is_that_of_standard() -> None:

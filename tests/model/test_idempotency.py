@@ -9,6 +9,7 @@ from afterload.model.idempotency import (
     duplicates_without_keys,
     key_cover,
     key_cover_from_curves,
+    key_cover_from_pieces,
 )
 
 
@@ -95,6 +96,17 @@ def test_shares_from_curves_against_items_one_by_one(seed):
         assert late.oldest_h == pytest.approx(ages.max(), abs=0.2)
 
 
+def test_shares_from_pieces_by_hand():
+    """Ages that fall from 10 h to 2 h and rise from 0 to 4 h, keys of 6 h and 3 h; a piece of one age; an empty one."""
+    assert key_cover_from_pieces([10, 0], [2, 4], [800, 200], 6).unprotected == pytest.approx(400)
+    assert key_cover_from_pieces([10, 0], [2, 4], [800, 200], 3).unprotected == pytest.approx(700 + 50)
+    assert key_cover_from_pieces([5], [5], [10], 5).unprotected_share == 0
+    assert key_cover_from_pieces([5, 90], [5, 90], [10, 0], 4) == key_cover([5], 4, items=[10])
+    assert key_cover_from_pieces([], [], [], 4).replayed == 0
+    # Work of every age up to 96 h, replayed together: three of four days are older than a key of 24 h.
+    assert key_cover_from_pieces([96], [0], [1], 24).unprotected_share == pytest.approx(0.75)
+
+
 def test_ages_from_curves_by_hand():
     """100 an hour for 10 h, replayed at 500 an hour from hour 10 on."""
     ages = ages_at_replay([0, 10, 12], [0, 1000, 1000], [0, 0, 1000], [0, 500, 1000])
@@ -113,6 +125,8 @@ def test_ages_from_curves_by_hand():
         (lambda: key_cover_from_curves([0, 0], [0, 5], [0, 5], 24), "rise"),
         (lambda: key_cover_from_curves([0, 1], [1, 5], [0, 5], 24), "begin at 0"),
         (lambda: ages_at_replay([0, 1], [0, 5], [0, 4], [5]), "beyond the 4"),
+        (lambda: key_cover_from_pieces([1.0], [1.0, 2.0], [1.0], 24), "1, 2 and 1 values"),
+        (lambda: key_cover_from_pieces([-1.0], [1.0], [1.0], 24), "first_h"),
     ],
 )
 def test_what_has_no_meaning_is_refused_with_the_value(make, says):

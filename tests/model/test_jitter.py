@@ -124,3 +124,17 @@ def test_two_clients_without_spread_by_hand():
 def test_what_has_no_meaning_is_refused_with_the_value(make, says):
     with pytest.raises(ModelError, match=says):
         make()
+
+
+def test_a_first_retry_at_once_as_azure_core_and_the_cpp_sdk_have_it():
+    """azure-core 1.30, ``get_backoff_time``: 0, 1.6, 3.2 s; aws-sdk-cpp: 0, 50, 100 ms for a scale of 25 ms."""
+    azure = Backoff("none", 0.8, 120.0, first_at_once=True)
+    assert [azure.longest_s(k) for k in (1, 2, 3, 9)] == pytest.approx([0.0, 1.6, 3.2, 120.0])
+    assert azure.mean_s(1) == 0
+    cpp = Backoff("none", 0.025, first_at_once=True)
+    assert [cpp.longest_s(k) for k in (1, 2, 3)] == pytest.approx([0.0, 0.05, 0.1])
+    waits = Backoff("full", 1.0, first_at_once=True).sample_s(np.random.default_rng(1), 5, 2)
+    assert waits[:, 0].tolist() == [0.0] * 5
+    assert (waits[:, 1] > 0).all()
+    with pytest.raises(ModelError, match="first_at_once"):
+        Backoff("decorrelated", first_at_once=True)

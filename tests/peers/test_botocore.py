@@ -3,6 +3,7 @@
 import io
 import json
 import math
+from pathlib import Path
 from types import SimpleNamespace
 
 import botocore.session
@@ -22,6 +23,7 @@ from botocore.exceptions import (
 from botocore.retries import adaptive, bucket, quota, standard, throttling
 
 from afterload.limits import client_preset
+from afterload.model.jitter import Backoff
 from afterload.model.limiter import BETA, SCALE, RateLimiter
 from afterload.model.policies import RetryQuota
 from afterload.model.quota import Call, ClientState, call_once
@@ -365,15 +367,33 @@ def test_the_default_mode_is_that_of_the_presets(monkeypatch):
 
 
 @pytest.mark.parametrize("mode", ["legacy", "standard", "adaptive"])
-@pytest.mark.parametrize("service", ["sqs", "dynamodb"])
+@pytest.mark.parametrize("service", ["sqs", "dynamodb", "dynamodbstreams"])
 def test_presets_of_botocore_and_boto3_are_those_of_the_library(mode, service, fake_time):
     seen = all_fail(fake_time, service, mode, (503, None, None), 1)
+    service = service.replace("dynamodbstreams", "dynamodb-streams")
     rules = botocore_rules(mode, service=service)
     assert rules.capacity == (None if mode == "legacy" else quota.RetryQuota.INITIAL_CAPACITY)
     for sdk in ("botocore", "boto3"):
         preset = client_preset(sdk, botocore.__version__, mode, service)
         assert preset.attempts == rules.max_attempts == seen[1][1]
         assert preset.quota == rules.capacity
+        if mode == "legacy":
+            named = json.loads((Path(botocore.__file__).parent / "data" / "_retry.json").read_text("utf-8"))["retry"]
+            delay = named.get(service, {}).get("__default__", {}).get("delay", named["__default__"]["delay"])
+            assert preset.backoff() == Backoff(
+                "full" if delay["base"] == "rand" else "none", 1.0 if delay["base"] == "rand" else delay["base"]
+            )
+            continue
+        checker, backoff = standard.RetryQuotaChecker, standard.ExponentialBackoff(service_name=service)
+        scales = backoff._SERVICE_BACKOFF_CONFIG.get(service, backoff._DEFAULT_BACKOFF_CONFIG)
+        assert preset.costs == {
+            "transient": checker._RETRY_COST,
+            "throttling": checker._THROTTLING_RETRY_COST,
+            "timeout": checker._RETRY_COST,
+        }
+        assert preset.backoff() == Backoff("full", scales["non_throttling_base_scale"], backoff._MAX_BACKOFF)
+        throttled_s = backoff._DEFAULT_BACKOFF_CONFIG["throttling_base_scale"]
+        assert preset.backoff("throttling") == Backoff("full", throttled_s, backoff._MAX_BACKOFF)
 
 
 def test_costs_and_waits_are_those_of_the_library():

@@ -263,7 +263,7 @@ class TestRetries:
         ("client", "text"),
         [
             ("old", "from 5 to 3 and gives each client a quota of 500 tokens"),
-            ("old-dynamodb", "from 10 to 4 and gives"),
+            ("old-dynamodb", "from 10 to 3 and gives"),
             ("java", "from 4 to 3."),
             ("java-few", "Keeps at most 2 attempts a call, with the backoff of standard mode"),
             ("many", "from 9 to 3."),

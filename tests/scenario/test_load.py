@@ -491,3 +491,26 @@ def test_every_key_of_the_schema_says_what_it_is() -> None:
         for form in part.get("anyOf", [part]):
             for key, field in form.get("properties", {}).items():
                 assert field.get("description"), f"{part.get('title')}.{key}"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "dependencies.orders-table.capacity",
+        "queues.orders.max_receives",
+        "queues.orders.idempotency.key_life",
+        "queues.orders.idempotency.tries",
+        "queues.orders.idempotency",
+        "clients.checkout.calls",
+        "clients.checkout.retry_limit",
+        "worker_pools.checkout-service.workers",
+        "worker_pools.checkout-service.queue",
+    ],
+)
+def test_an_optional_value_with_bounds_can_be_set_to_none(path):
+    found = load_scenario("builtin:scenarios/orders.yaml", {path: "none"}).scenario.model_dump()
+    for part in path.split("."):
+        key = next((key for key in found if key in (part, f"{part}_per_min", f"{part}_min", f"{part}_s")), None)
+        assert key is not None, (part, list(found))
+        found = found[key]
+    assert found is None

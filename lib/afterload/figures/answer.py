@@ -159,6 +159,9 @@ def all_doubts(estimates: Estimates) -> Prose:
         if not preset.mode_known:
             words = f"no version is given, so the older default, {preset.mode} mode, is assumed"
             items.append((f"clients.{name}", Doubt(MissingEvidenceWarning, words)))
+        elif not preset.figures_known:
+            words = f"no version is given, so the older figures of {preset.mode} mode are assumed"
+            items.append((f"clients.{name}", Doubt(MissingEvidenceWarning, words)))
     if not items:
         text = "No default was used and no figure is a known lower bound."
         return Prose(f"<p>{text}</p>", text)

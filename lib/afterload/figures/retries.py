@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from afterload import limits
 from afterload.estimates import Estimates, StackEstimate
 from afterload.figures.charts import COLOURS, LINE_LEGEND, MOST_VALUES, alt, drawn, finish
 from afterload.figures.figure import Figure, Prose, Table
@@ -15,7 +14,7 @@ from afterload.model.retries import stack
 from afterload.plan.change import failing, share
 from afterload.units import format_count, format_number, format_share
 
-__all__ = ["clients_table", "layers_figure", "probability_figure", "retries_answer"]
+__all__ = ["layers_figure", "probability_figure", "retries_answer"]
 
 NO_STACKS = "This scenario has no call stacks, so no retry multiplier is computed."
 
@@ -200,27 +199,3 @@ def probability_figure(estimates: Estimates) -> Figure | Prose:
             for item in estimates.stacks.values()
         ),
     )
-
-
-def clients_table(estimates: Estimates) -> Table | Prose:
-    """How each kind of client retries."""
-    clients = estimates.loaded.scenario.clients
-    if not clients:
-        return paragraph("This scenario names no clients: give sdk, version, mode and number to see how they retry.")
-    records = []
-    for name, client in clients.items():
-        preset = limits.client_preset(client.sdk, client.version, client.mode, client.service)
-        attempts = client.max_attempts or preset.attempts
-        records.append(
-            {
-                "clients": name,
-                "number": client.number,
-                "SDK": f"{client.sdk} {client.version or ''}".strip(),
-                "mode": preset.mode if preset.mode_known else f"{preset.mode}, if the version is old",
-                "attempts a call": "no count" if attempts is None else format_count(attempts),
-                "retry quota": "none" if preset.quota is None else f"{preset.quota} tokens a client",
-                "source": preset.source,
-            }
-        )
-    formats = {name: format_count if name == "number" else str for name in records[0]}
-    return Table.of(records, formats, caption="How each kind of client retries a failing call")

@@ -12,7 +12,15 @@ from afterload.model.checks import number, whole
 from afterload.model.curves import FloatArray
 from afterload.model.retries import tries_per_call
 
-__all__ = ["Duplicates", "KeyCover", "ages_at_replay", "duplicates_without_keys", "key_cover", "key_cover_from_curves"]
+__all__ = [
+    "Duplicates",
+    "KeyCover",
+    "ages_at_replay",
+    "duplicates_without_keys",
+    "key_cover",
+    "key_cover_from_curves",
+    "key_cover_from_pieces",
+]
 
 
 @dataclass(frozen=True)
@@ -173,6 +181,26 @@ def key_cover_from_curves(
     inner = (high - low) * 1e-9
     first = _reached(low + inner, r, t) - _reached(low + inner, a, t)
     last = _reached(high - inner, r, t) - _reached(high - inner, a, t)
+    return key_cover_from_pieces(first, last, high - low, life_h)
+
+
+def key_cover_from_pieces(
+    first_h: npt.ArrayLike, last_h: npt.ArrayLike, items: npt.ArrayLike, key_life_h: float
+) -> KeyCover:
+    """Replays that come after their key has expired, from pieces in which the age changes evenly.
+
+    Parameters:
+        first_h, last_h: age at replay in hours of the first and of the last item of each piece, shape (pieces,).
+        items: items of each piece, shape (pieces,).
+        key_life_h: hours that a key is kept, more than 0.
+
+    Raises:
+        ModelError: a value out of its range, or shapes that do not match.
+    """
+    life_h = number("key_life_h", key_life_h, above=0.0)
+    first, last, counts = _amounts("first_h", first_h), _amounts("last_h", last_h), _amounts("items", items)
+    if not len(first) == len(last) == len(counts):
+        raise ModelError(f"first_h, last_h and items have {len(first)}, {len(last)} and {len(counts)} values")
     rise = last - first
     crossing = np.divide(life_h - first, rise, out=np.zeros_like(rise), where=np.abs(rise) > 1e-12)
     share = np.where(
@@ -180,9 +208,10 @@ def key_cover_from_curves(
         np.where(rise > 0.0, 1.0 - np.clip(crossing, 0.0, 1.0), np.clip(crossing, 0.0, 1.0)),
         first > life_h * (1.0 + 1e-9),
     )
-    late, replays = float(share @ (high - low)), float(r[-1])
-    oldest_h = float(max(first.max(), last.max()))
-    return KeyCover(replays, late, late / replays, oldest_h)
+    late, replays = float(share @ counts), float(counts.sum())
+    full = counts > 0.0
+    oldest_h = float(np.maximum(first, last)[full].max(initial=0.0))
+    return KeyCover(replays, late, late / replays if replays else 0.0, oldest_h)
 
 
 def _reached(places: FloatArray, curve: FloatArray, times: FloatArray) -> FloatArray:

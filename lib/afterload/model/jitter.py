@@ -38,6 +38,8 @@ class Backoff:
         cap_s: longest wait in seconds; ``None`` for none.
         factor: growth from one retry to the next, at least 1; not used by decorrelated jitter.
         first_exponent: exponent at the first failure, 0 or more; not used by decorrelated jitter.
+        first_at_once: whether the first retry is sent without a wait, as the AWS SDK for C++ and Azure Core do; not
+            with decorrelated jitter.
 
     Raises:
         ModelError: a value out of its range, or an unknown kind of jitter.
@@ -51,6 +53,7 @@ class Backoff:
     cap_s: float | None = None
     factor: float = 2.0
     first_exponent: int = 0
+    first_at_once: bool = False
 
     def __post_init__(self) -> None:
         if self.jitter not in get_args(Jitter):
@@ -60,6 +63,8 @@ class Backoff:
             raise ModelError(f"cap_s is {self.cap_s:g}, below base_s {base_s:g}")
         number("factor", self.factor, least=1.0)
         whole("first_exponent", self.first_exponent, least=0)
+        if self.first_at_once and self.jitter == "decorrelated":
+            raise ModelError("first_at_once is set; each wait of decorrelated jitter grows from the one before")
 
     def longest_s(self, retry: int) -> float:
         """The longest wait before a retry, in seconds; the first retry is 1.
@@ -68,6 +73,8 @@ class Backoff:
             ModelError: the retry is no whole number of at least 1, or the wait is beyond all bounds.
         """
         k = whole("retry", retry)
+        if k == 1 and self.first_at_once:
+            return 0.0
         try:
             if self.jitter == "decorrelated":
                 longest_s = self.base_s * 3.0**k

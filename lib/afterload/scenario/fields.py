@@ -41,6 +41,7 @@ __all__ = [
     "Instant",
     "Label",
     "MaybeCount",
+    "MaybeFigure",
     "MaybeInstant",
     "MaybeLabel",
     "MaybeMinutes",
@@ -257,6 +258,12 @@ MaybeCount = Annotated[
     int | None,
     BeforeValidator(lambda value: None if value is None or value == "none" else units.read_count(value)),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": ["string", "null"]}]}),
+]
+
+MaybeFigure = Annotated[
+    float | None,
+    BeforeValidator(lambda value: None if value is None or value == "none" else units.read_number(value)),
+    WithJsonSchema({"anyOf": [_BARE_NUMBER, {"type": "null"}, {"const": "none"}]}),
 ]
 
 

@@ -233,7 +233,7 @@ def _cross_checks(tree: YamlTree, overridden: Mapping[DataPath, str]) -> list[Pr
     check = _Checker(tree, overridden)
     known = tree.data.get("dependencies", {})
     names = [str(name) for name in known] if isinstance(known, dict) else []
-    for part in ("dependencies", "queues", "call_stacks", "clients", "fleets"):
+    for part in ("dependencies", "queues", "call_stacks", "clients", "fleets", "worker_pools"):
         items = tree.data.get(part)
         for name in items if isinstance(items, dict) else ():
             if str(name) != str(name).strip() and str(name).strip():
@@ -259,8 +259,9 @@ def _cross_checks(tree: YamlTree, overridden: Mapping[DataPath, str]) -> list[Pr
                 f"{wanted!r} is not one of the fleets{f'; nearest: {near}' if near else ''}",
                 f"one of {', '.join(map(str, fleets))}" if fleets else "a name that stands under fleets",
             )
-    if not any(tree.data.get(part) for part in ("queues", "call_stacks", "clients", "fleets")):
-        check.refuse((), "holds nothing to compute", "at least one of queues, call_stacks, clients and fleets")
+    if not any(tree.data.get(part) for part in ("queues", "call_stacks", "clients", "fleets", "worker_pools")):
+        parts = "queues, call_stacks, clients, fleets and worker_pools"
+        check.refuse((), "holds nothing to compute", f"at least one of {parts}")
     _client_modes(check)
     _service_ranges(check)
     _evidence_paths(check)
@@ -300,10 +301,17 @@ def _client_modes(check: _Checker) -> None:
         except UnitError:
             continue
         try:
-            limits.client_preset(sdk, version, mode)
+            preset = limits.client_preset(sdk, version, mode)
         except UnitError as problem:
             field = "version" if "is not a version" in problem.message else "mode"
             check.refuse(("clients", name, field), problem.message, problem.accepted)
+            continue
+        if item.get("retry_limit") not in (None, "none") and preset.quota is not None:
+            check.refuse(
+                ("clients", name, "retry_limit"),
+                f"{sdk} in {preset.mode} mode holds its retries by a quota of its own",
+                "a client of its own, with sdk: other, for what retries beside it",
+            )
 
 
 def _minutes_in(item: Mapping[str, Any], name: str) -> tuple[str, float] | None:

@@ -38,6 +38,7 @@ from afterload.scenario.fields import (
     if_given,
     none_is_none,
 )
+from afterload.scenario.retry_schema import Idempotency, RetryLimit, WorkerPool
 
 __all__ = [
     "REMOVAL_PROCESSES",
@@ -306,6 +307,9 @@ class Queue(Section):
         Field(description="Failed deliveries after which an item goes to the dead-letter queue."),
     ] = None
     fleet: Annotated[MaybeLabel, Field(description="Name of the fleet that the consumers run on.")] = None
+    idempotency: Annotated[
+        Idempotency | None, none_is_none, Field(description="Whether work done twice takes effect twice.")
+    ] = None
     resources: Annotated[Resources, Field(description="Names for the commands of the plan.")] = Resources()
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
@@ -385,9 +389,23 @@ class Client(Section):
         Field(description="Attempts in all where the team sets them; none: the mode's own."),
     ] = None
     service: Annotated[
-        Literal["dynamodb", "other"],
-        Field(description="AWS service called: DynamoDB has defaults of its own."),
+        Literal["dynamodb", "dynamodb-streams", "other"],
+        Field(description="AWS service called: DynamoDB and its streams have defaults of their own."),
     ] = "other"
+    calls_per_min: Annotated[
+        MaybeRate,
+        if_given(gt=0),
+        Field(description="Calls that one client makes, retries left out; without it, counts but no times."),
+    ] = None
+    errors: Annotated[
+        Literal["transient", "throttling", "timeout"],
+        Field(description="How its attempts fail in the event: a quota takes other tokens for each kind."),
+    ] = "transient"
+    retry_limit: Annotated[
+        RetryLimit | None,
+        none_is_none,
+        Field(description="What holds its retries back beside the SDK, such as envoy-budget; none: nothing does."),
+    ] = None
     dependency: Annotated[MaybeLabel, Field(description="Name of the dependency called.")] = None
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
@@ -532,6 +550,9 @@ class Scenario(Section):
     fleets: Annotated[dict[Label, Fleet], Field(description="Capacity that is launched, by name.")] = {}
     control_loops: Annotated[
         dict[Label, ControlLoop], Field(description="Queues of leases, heartbeats and the like, by name.")
+    ] = {}
+    worker_pools: Annotated[
+        dict[Label, WorkerPool], Field(description="Bounded queues and pools of workers, by name.")
     ] = {}
     admission: Annotated[AdmissionPlan, Field(description="The seven steps of admission in a recovery.")] = (
         AdmissionPlan()

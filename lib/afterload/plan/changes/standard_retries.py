@@ -47,6 +47,9 @@ def _client(estimates: Estimates, name: str, client: Client) -> PlanItem:
     quota = f"a quota of {preset.quota} tokens" if preset.quota else "no retry quota"
     evidence = f"{counted(client.number, 'client')} of {what} in {preset.mode} mode: {tries}, {quota} ({line})."
     target, owner = f"clients.{name}", _owner(estimates, client)
+    if client.retry_limit is not None:
+        held = f"{counted(client.number, 'client')} of {what}: retries are held by {client.retry_limit.kind} ({line})."
+        return PlanItem(ID, target, IN_PLACE, held, owner=owner)
     if not preset.mode_known:
         return PlanItem(
             ID, target, NEEDS_EVIDENCE,
