@@ -14,8 +14,6 @@ from afterload.units import format_count, format_minutes, format_rate
 __all__ = ["RULE"]
 
 ID = "full-buckets"
-# Tokens of a retry in the standard mode of botocore since 1.44 (botocore, retries/standard.py).
-COSTS = {"transient": 14, "throttling": 5}
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
@@ -24,9 +22,13 @@ def _find(facts: Facts) -> Iterator[Finding]:
         dependency = facts.estimates.loaded.scenario.dependencies.get(client.dependency or "")
         if preset.quota is None or (client.max_attempts or preset.attempts) == 1 or dependency is None:
             continue
-        costs = {**COSTS, **getattr(preset, "costs", {})}
-        transient, throttling = (preset.quota // costs[kind] for kind in ("transient", "throttling"))
+        transient = preset.quota // preset.costs["transient"]
         burst = client.number * transient
+        limited = preset.costs.get("throttling")
+        throttling = "no limit for retries of throttling"
+        if limited is not None:
+            each = preset.quota // limited
+            throttling = f"{client.number:,} x {each} = {format_count(client.number * each)} of throttling"
         capacity = dependency.capacity_per_min or dependency.tested_rate_per_min
         room = max(0.0, capacity - dependency.direct_rate_per_min)
         # What fits into one minute beside new traffic is no burst for it.
@@ -43,7 +45,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
             f"{where(facts.estimates.loaded, 'clients', name, 'number')}; not exported",
             Cost(
                 f"{client.number:,} x {transient} = {format_count(burst)} retries of transient errors when all start with full "
-                f"quotas ({client.number:,} x {throttling} = {format_count(client.number * throttling)} of throttling). "
+                f"quotas ({throttling}). "
                 f"{client.dependency} has {format_rate(room)} beside direct traffic: {lasts}.",
                 float(burst), "attempts",
             ),
