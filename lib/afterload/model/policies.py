@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, Protocol, TypeAlias, get_args
 
 from afterload.errors import ModelError
@@ -62,6 +63,9 @@ class ClientLoad:
 
 class RetryPolicy(Protocol):
     """What every policy answers, for one client. ``None`` stands for no end, no limit or never."""
+
+    def __hash__(self) -> int:
+        """Policies are values: equal ones give equal answers, which are kept."""
 
     def open_loop(self, load: ClientLoad) -> float | None:
         """Mean tries a call while no limit binds."""
@@ -351,6 +355,7 @@ class FleetView:
     time_to_refill_s: float | None
 
 
+@lru_cache(maxsize=1_024)
 def fleet_view(
     policy: RetryPolicy, clients: int, load: ClientLoad, *, failure_probability_after: float = 0.0
 ) -> FleetView:
