@@ -23,6 +23,7 @@ from afterload.figures import (
     Prose,
     Table,
     account,
+    alignment,
     answer,
     audit,
     backlog,
@@ -49,6 +50,7 @@ from afterload.figures import (
     worth,
 )
 from afterload.findings import SplitWindow, split_windows
+from afterload.findings.alignment import align
 from afterload.findings.audit import Audit, build_audit, inventory_of
 from afterload.findings.telemetry import Measured, measure
 from afterload.impairments import (
@@ -430,6 +432,11 @@ class Workbook:
     def postmortem_timeline(self) -> Shown:
         """The provider's entries against the team's own."""
         return _sized(postmortem_charts.timeline_figure(self.loaded))
+
+    def alignment(self) -> Shown:
+        """The team's own events beside the provider's: which follow which, and what that account leaves open."""
+        laid = align(self.loaded.own_timeline, self.loaded.timeline)
+        return _sized(alignment.alignment_figure(laid, self.loaded.scenario.time_zone, self.loaded.name))
 
     def postmortem_split(self) -> Shown:
         """What reached past the restore."""

@@ -223,7 +223,7 @@ SECTIONS = (
     "timeout_goodput", "timeout_remedies", "dependency_answer", "hidden_capacity", "triggers", "recovery_answer",
     "recovery_course", "recovery_cases", "recovery_steps", "recovery_movers", "race_answer", "race", "plan_answer",
     "plan_table", "worth", "waterfall", "before_after", "plan_details", "measured_answer", "measured_signals", "throughput",
-    "measured_attempts", "back_test", "postmortem_answer", "postmortem_impact", "postmortem_timeline",
+    "measured_attempts", "back_test", "postmortem_answer", "postmortem_impact", "postmortem_timeline", "alignment",
     "postmortem_split", "postmortem_durations", "postmortem_causes", "postmortem_interactions", "postmortem_actions",
     "postmortem_proposals", "postmortem_gaps", "comparison_answer", "comparison_inputs", "comparison_results",
     "comparison_plan", "audit_answer", "audit", "audit_details", "audit_gaps", "provenance",

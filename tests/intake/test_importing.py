@@ -110,8 +110,11 @@ def test_a_timeline_becomes_a_file_beside_the_scenario(tmp_path):
     (tmp_path / "team.md").write_text("- 2025-10-19 23:52 PDT: latency up\n- 2025-10-20 02:45 PDT: back\n")
     target = tmp_path / "t.yaml"
     imported = import_files([tmp_path / "team.md"], ORDERS, target)
-    # The example has a timeline of its own, made by hand.
-    assert imported.account.of("kept")[0].proposal.name == "incident.timeline"
+    # The example has the provider's timeline, and one of its own that was made by hand.
+    assert imported.account.of("kept")[0].proposal.name == "postmortem.timeline"
+    own = ORDERS.replace("  timeline: builtin:scenarios/orders-timeline.csv\n", "")
+    imported = import_files([tmp_path / "team.md"], own, target)
+    assert [item.proposal.name for item in imported.account.of("new")] == ["postmortem.timeline"]
     text = ORDERS.replace("  timeline: builtin:incidents/us-east-1-2025-10-20/timeline.csv\n", "")
     imported = import_files([tmp_path / "team.md"], text, target)
     (path,) = imported.beside

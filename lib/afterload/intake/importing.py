@@ -143,7 +143,7 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
     if timeline.events:
         path = Path(target).with_name(f"{Path(target).stem}-timeline.csv")
         beside[path] = to_csv(timeline)
-        proposals.append(Proposal(("incident", "timeline"), path.name, None, note=f"{len(timeline.events)} events"))
+        proposals.append(Proposal(_place_of_timeline(data), path.name, None, note=f"{len(timeline.events)} events"))
     with _standing(beside):
         account = fill(text, target, proposals, [*cloud_missing(inventory, data), *missing], remarks, wishes.rejected)
         edit = YamlText(account.text, str(target))
@@ -173,6 +173,13 @@ def import_again(loaded: LoadedScenario) -> Imported:
     if not files:
         return Imported(Account("", ()), {})
     return import_files(list(dict.fromkeys(files)), path.read_text(encoding="utf-8-sig"), path, wishes)
+
+
+def _place_of_timeline(data: Any) -> tuple[str, str]:
+    """Where a timeline belongs: to the team's own account where the incident has one already, as a provider's is."""
+    incident, account = (data.get(name) if isinstance(data, dict) else None for name in ("incident", "postmortem"))
+    has_one = isinstance(incident, dict) and incident.get("timeline") is not None
+    return ("postmortem", "timeline") if has_one and isinstance(account, dict) else ("incident", "timeline")
 
 
 def _zone_of(text: str, target: str | Path) -> ZoneInfo | None:
