@@ -323,7 +323,7 @@ def test_tooltips_show_the_row_below_the_pointer(packets: dict[str, Made], open_
     for place, chart in enumerate(made.charts):
         first_of.setdefault(chart.chapter, place)
     if team == "orders":
-        assert len(first_of) == 9
+        assert len(first_of) == 10
     for chapter, place in first_of.items():
         shown = hover_over_marks(opened, place)
         fitting = [
