@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from afterload.errors import InputError
 from afterload.findings.attempts import LayerAttempts, attempts_by_layer
@@ -14,6 +14,7 @@ from afterload.findings.rates import Meaning, RateSeries, to_rates
 from afterload.readers.metrics import read_metrics_file
 from afterload.readers.reading import Remark
 from afterload.readers.series import MetricFile, MetricSeries
+from afterload.readers.source import stated_date
 from afterload.scenario import LoadedScenario
 from afterload.scenario.evidence_schema import Telemetry
 from afterload.scenario.problems import nearest
@@ -77,8 +78,12 @@ def read_telemetry(loaded: LoadedScenario) -> tuple[tuple[Telemetered, ...], tup
                 files[entry.file] = read_metrics_file(loaded.file(entry.file), zone=loaded.scenario.time_zone)
             except InputError as problem:
                 raise InputError(f"{where}.file: {problem}") from None
-        found.append(Telemetered(entry, _picked(files[entry.file], entry, where)))
-    remarks = tuple(remark for file in files.values() for remark in file.remarks)
+        series = _picked(files[entry.file], entry, where)
+        stated = stated_date(loaded.file(entry.file), entry.exported_at, entry.sha256)
+        # Named and dated as the scenario does, wherever the files are.
+        origin = replace(series.origin, file=entry.file, exported_at=stated or series.origin.exported_at)
+        found.append(Telemetered(entry, replace(series, origin=origin)))
+    remarks = tuple(replace(remark, file=name) for name, file in files.items() for remark in file.remarks)
     return tuple(found), remarks
 
 

@@ -22,8 +22,10 @@ from afterload.readers.cloud import is_cloud_file, read_cloud_file
 from afterload.readers.metrics import read_metrics_file
 from afterload.readers.reading import Inventory, Remark
 from afterload.readers.series import MetricFile
+from afterload.readers.source import digest_of, stated_date
 from afterload.readers.timeline import Timeline, read_timeline_file, to_csv
 from afterload.scenario import LoadedScenario, load_scenario_text
+from afterload.scenario.evidence_schema import Export, Telemetry
 from afterload.units import read_instant
 from afterload.yamledit import YamlText
 
@@ -38,6 +40,7 @@ class Wishes:
         zone: the zone that times without one are in; the scenario's own if None.
         date: the day of the incident, for times without a date.
         subjects: for an export without a name, by its path: the function, queue or target group that it is about.
+        dates: for a file, by its path: when it was exported, where that is known better than from the file's date.
         series: assignments of metrics, as in ``sent=arrivals:orders:count``.
         values: values given by hand, by path; their evidence says that nobody measured them.
         rejected: paths that are not wanted.
@@ -46,6 +49,7 @@ class Wishes:
     zone: ZoneInfo | None = None
     date: dt.date | None = None
     subjects: Mapping[str, str] = field(default_factory=dict)
+    dates: Mapping[str, dt.datetime] = field(default_factory=dict)
     series: tuple[str, ...] = ()
     values: Mapping[str, str] = field(default_factory=dict)
     rejected: Collection[str] = ()
@@ -99,11 +103,12 @@ def read_any(path: str | Path, wishes: Wishes = _NOTHING) -> Read:
     subject = wishes.subjects.get(name) or wishes.subjects.get(Path(name).name)
     if Path(path).is_dir():
         return Read(name, timeline=read_timeline_file(path, zone=wishes.zone, date=wishes.date))
+    at = wishes.dates.get(name)
     if subject is not None or is_cloud_file(path):
-        return Read(name, cloud=read_cloud_file(path, subject=subject))
+        return Read(name, cloud=_dated_cloud(read_cloud_file(path, subject=subject), at))
     why: list[str] = []
     try:
-        return Read(name, metrics=read_metrics_file(path, zone=wishes.zone))
+        return Read(name, metrics=_dated_metrics(read_metrics_file(path, zone=wishes.zone), at))
     except InputError as problem:
         why.append(f"as metrics: {_reason(problem, name)}")
     try:
@@ -113,6 +118,20 @@ def read_any(path: str | Path, wishes: Wishes = _NOTHING) -> Read:
     raise InputError(
         f"{name}: is no file that can be imported; {'; '.join(why)}; nor is it JSON of the AWS CLI or of terraform show -json"
     )
+
+
+def _dated_cloud(found: Inventory, at: dt.datetime | None) -> Inventory:
+    if at is None:
+        return found
+    dated = (replace(item, origin=replace(item.origin, exported_at=at)) for item in found.observations)
+    return replace(found, observations=tuple(dated))
+
+
+def _dated_metrics(found: MetricFile, at: dt.datetime | None) -> MetricFile:
+    if at is None:
+        return found
+    dated = (replace(item, origin=replace(item.origin, exported_at=at)) for item in found.series)
+    return replace(found, series=tuple(dated))
 
 
 def _reason(problem: InputError, name: str) -> str:
@@ -161,13 +180,20 @@ def import_again(loaded: LoadedScenario) -> Imported:
     path = Path(loaded.tree.name)
     measured, _ = read_telemetry(loaded)
     scenario = loaded.scenario
-    exports = {str(loaded.file(item.file)): item.subject for item in scenario.exports}
-    files = [*exports, *(str(loaded.file(item.file)) for item in scenario.telemetry)]
+    exports = {str(loaded.file(export.file)): export.subject for export in scenario.exports}
+    files = [*exports, *(str(loaded.file(entry.file)) for entry in scenario.telemetry)]
+    named: list[Export | Telemetry] = [*scenario.exports, *scenario.telemetry]
+    dates = {}
+    for item in named:
+        stated = stated_date(loaded.file(item.file), item.exported_at, item.sha256)
+        if stated is not None:
+            dates[str(loaded.file(item.file))] = stated
     wishes = Wishes(
         subjects={file: subject for file, subject in exports.items() if subject is not None},
+        dates=dates,
         series=tuple(
-            f"{item.series.title}={item.entry.signal}:{item.entry.queue or ''}:{item.entry.unit or ''}".rstrip(":")
-            for item in measured
+            f"{one.series.title}={one.entry.signal}:{one.entry.queue or ''}:{one.entry.unit or ''}".rstrip(":")
+            for one in measured
         ),
     )
     if not files:
@@ -297,6 +323,7 @@ def _attach(edit: YamlText, read: Sequence[Read], assigned: Sequence[Assigned], 
         entry: dict[str, Any] = {"file": name}
         if dates:
             entry["exported_at"] = max(dates).isoformat(timespec="seconds")
+            entry["sha256"] = digest_of(item.path)
         subject = wishes.subjects.get(item.path) or wishes.subjects.get(Path(item.path).name)
         if subject is not None:
             entry["subject"] = subject
@@ -313,8 +340,21 @@ def _attach(edit: YamlText, read: Sequence[Read], assigned: Sequence[Assigned], 
         _relative(item.path, target) for item in read if item.metrics is not None and len(item.metrics.series) == 1
     }
     for series in assigned:
+        if series.queue and edit.get(("queues", series.queue)) is None:
+            continue
         entry = series.entry(only=series.file in single)
         known = edit.get(("telemetry",)) or []
-        is_there = not series.queue or edit.get(("queues", series.queue)) is not None
-        if is_there and not any(isinstance(old, dict) and {**old} == entry for old in known):
+        place = next(
+            (at for at, old in enumerate(known) if isinstance(old, dict) and _is_same_series(old, entry)), None
+        )
+        entry["exported_at"] = series.series.origin.exported_at.isoformat(timespec="seconds")
+        entry["sha256"] = digest_of(target.resolve().parent / series.file)
+        if place is None:
             edit.append(("telemetry",), entry)
+        elif known[place].get("sha256") != entry["sha256"]:
+            for key in ("exported_at", "sha256"):
+                edit.set(("telemetry", place, key), entry[key])
+
+
+def _is_same_series(old: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
+    return all(old.get(key) == entry.get(key) for key in ("file", "series", "signal", "queue"))

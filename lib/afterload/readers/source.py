@@ -5,12 +5,12 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 
 from afterload.errors import InputError, NotFoundError
 
-__all__ = ["MAX_BYTES", "SourceFile", "open_source"]
+__all__ = ["MAX_BYTES", "SourceFile", "digest_of", "open_source", "stated_date"]
 
 MAX_BYTES = 512_000_000
 # Longest first: the mark of UTF-32 begins with that of UTF-16.
@@ -62,6 +62,23 @@ def open_source(path: str | Path, most_bytes: int = MAX_BYTES) -> SourceFile:
     if len(raw) > most_bytes:
         raise InputError(f"{name}: is larger than {most_bytes:,} bytes: export a shorter period")
     return SourceFile(name, _decoded(name, raw), sha256(raw).hexdigest(), modified)
+
+
+def digest_of(path: str | Path) -> str:
+    """SHA-256 of a file, in hexadecimal; empty text where it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def stated_date(path: str | Path, exported_at: datetime | None, sha256: str | None) -> datetime | None:
+    """The date that somebody stated for a file, as long as the file is still the one that it was stated for.
+
+    A copy gets a date of its own, so the stated one is better; a newer export has other content.
+    """
+    return exported_at if sha256 is None or sha256 == digest_of(path) else None
 
 
 def _decoded(name: str, raw: bytes) -> str:

@@ -35,6 +35,9 @@ class Export(Section):
 
     file: Annotated[Label, Field(description="Path relative to the scenario file.")]
     exported_at: Annotated[MaybeInstant, Field(description="When it was made; the file's date if not given.")] = None
+    sha256: Annotated[
+        MaybeLabel, Field(description="SHA-256 of the file when it was dated: another content has the file's own date.")
+    ] = None
     subject: Annotated[
         MaybeLabel, Field(description="The function or target group it is about, where the file does not say.")
     ] = None
@@ -55,6 +58,8 @@ class Telemetry(Section):
     ]
     queue: Annotated[MaybeLabel, Field(description="Name of the queue that it is about.")] = None
     layer: Annotated[MaybeLabel, Field(description="For attempts: the layer of the call stack.")] = None
+    exported_at: Annotated[MaybeInstant, Field(description="When it was made; the file's date if not given.")] = None
+    sha256: Annotated[MaybeLabel, Field(description="SHA-256 of the file when it was dated.")] = None
     unit: Annotated[
         Literal["s", "ms", "min", "items", "per_s", "per_min", "share", "percent", "count"] | None,
         Field(description="Unit of its values where the file does not say; count: items in a period."),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 from afterload.errors import AfterloadError
 from afterload.readers.cloud import read_cloud_file
 from afterload.readers.reading import Inventory, Observation, Remark
+from afterload.readers.source import stated_date
 from afterload.scenario import LoadedScenario
 from afterload.scenario.evidence_schema import Export
 
@@ -33,10 +35,11 @@ def _read(path: Path, export: Export) -> Inventory:
         words = str(problem).removeprefix(f"{path}: ").replace(str(path), export.file)
         return Inventory((), (Remark("refused", words, export.file),))
     remarks = (replace(remark, file=export.file) for remark in found.remarks)
-    return Inventory(tuple(_named(found, export)), tuple(remarks))
+    stated = stated_date(path, export.exported_at, export.sha256)
+    return Inventory(tuple(_named(found, export, stated)), tuple(remarks))
 
 
-def _named(found: Inventory, export: Export) -> Iterator[Observation]:
+def _named(found: Inventory, export: Export, stated: datetime | None) -> Iterator[Observation]:
     for item in found.observations:
-        at = export.exported_at or item.origin.exported_at
+        at = stated or item.origin.exported_at
         yield replace(item, origin=replace(item.origin, file=export.file, exported_at=at))
