@@ -14,15 +14,24 @@ from pathlib import Path
 import papermill
 
 from afterload.report.nodes import notebook_text, read_notebook
+from afterload.report.packet import relevant
+from afterload.scenario import load_scenario
 
 TOP = Path(__file__).resolve().parents[1]
+
+
+def parameters_of(chapter: Path) -> dict[str, str]:
+    """The example that shows a chapter: the one with which it opens, else the first that has what the chapter needs."""
+    examples = sorted((TOP / "data" / "scenarios").glob("*.yaml"), key=lambda path: (path.stem != "orders", path.stem))
+    shown = next((path.stem for path in examples if relevant((chapter,), load_scenario(path))), "orders")
+    return {} if shown == "orders" else {"scenario": f"builtin:scenarios/{shown}.yaml"}
 
 
 def execute(chapter: Path, target: Path) -> None:
     """Run one chapter alone, as plain papermill does, and write it without clocks and paths."""
     with tempfile.TemporaryDirectory() as folder:
         executed = Path(folder) / chapter.name
-        papermill.execute_notebook(chapter, executed, progress_bar=False)
+        papermill.execute_notebook(chapter, executed, parameters_of(chapter), progress_bar=False)
         nb = read_notebook(executed)
     nb.metadata = read_notebook(chapter).metadata
     for cell in nb.cells:

@@ -16,6 +16,7 @@ from afterload.intake.importing import Wishes, import_files, read_any
 from afterload.resources import resource
 from afterload.scenario import load_scenario, load_scenario_text
 from afterload.scenario.evidence import standing
+from afterload.yamledit import YamlText
 
 ORDERS = resource("data", "scenarios", "orders.yaml").read_text(encoding="utf-8")
 MAPPING = {
@@ -60,9 +61,14 @@ def metrics(folder, truth):
 
 def new_scenario(truth):
     text = base_scenario("Orders", "America/Los_Angeles")
+    assert load_zone(text) == "America/Los_Angeles"
     return text.replace("2025-10-19T23:48-07:00", truth.trigger.isoformat()).replace(
         "2025-10-20T02:40-07:00", truth.restore.isoformat()
     )
+
+
+def load_zone(text):
+    return YamlText(text, "base.yaml").get(("time_zone",))
 
 
 def test_a_scenario_from_nothing_but_exports(tmp_path, truth):

@@ -65,6 +65,7 @@ def import_(
     from afterload.plan.snapshots import undone_since
     from afterload.scenario import load_scenario_text, read_overrides
     from afterload.units import read_zone
+    from afterload.yamltree import plain
 
     path = Path(target)
     text = _existing(path, team, zone)
@@ -73,7 +74,7 @@ def import_(
         date=day.date() if isinstance(day, datetime) else None,
         subjects=_subjects(subjects, files),
         series=series,
-        values={name: str(value) for name, value in read_overrides(overrides).items()},
+        values=plain(read_overrides(overrides)),
         rejected=frozenset(rejected),
     )
     imported = import_files(files, text, path, wishes)

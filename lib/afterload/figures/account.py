@@ -37,7 +37,9 @@ def account_answer(imported: Imported) -> Prose:
     lines = [f"{path}: {kind}." for path, kind in imported.kinds.items()]
     parts = [f"{fates[fate]} {words}" for fate, words in FATES.items() if fates[fate]]
     lines.append(f"{counted(len(imported.account.outcomes), 'value')}: {', '.join(parts) or 'none'}.")
-    drifted = [outcome.proposal.name for outcome in imported.account.outcomes if outcome.fate == "updated"]
+    drifted = [
+        outcome.proposal.name for outcome in imported.account.of("updated") if outcome.proposal.basis != "guessed"
+    ]
     if drifted:
         lines.append(f"Drifted since the last import: {', '.join(drifted)}.")
     return sentence_list(lines)

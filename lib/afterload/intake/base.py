@@ -8,6 +8,8 @@ from afterload.scenario.fields import label_in
 
 __all__ = ["base_scenario"]
 
+SOURCE = "the provider's published summary of the event"
+
 
 def base_scenario(team: str, zone: str) -> str:
     """YAML text with the reference event as the incident, as a default that a person replaces.
@@ -21,9 +23,13 @@ team: {name}
 time_zone: {zone}
 recovery_objective: 240 min # from dependency restored to first-attempt age back at baseline: agree on your own
 
-incident: # a default, the reference event: give your own times
+incident: # the reference event until you give your own times
   name: us-east-1, 19 and 20 October 2025
   trigger: 2025-10-19T23:48-07:00
   restored_at: 2025-10-20T02:40-07:00
-  source: provider's published summary of the event
+
+evidence:
+  incident.name: {{ basis: default, value: "us-east-1, 19 and 20 October 2025", source: {SOURCE} }}
+  incident.trigger: {{ basis: default, value: 2025-10-19T23:48-07:00, source: {SOURCE} }}
+  incident.restored_at: {{ basis: default, value: 2025-10-20T02:40-07:00, source: {SOURCE} }}
 """

@@ -54,9 +54,12 @@ def fill(
         outcomes = [_place(edit, item, refused, rejected) for item in offered]
         outcomes = _held(edit, text, outcomes)
         final = YamlText(text, str(path))
-        for outcome in outcomes:
-            if outcome.fate in ("new", "updated"):
-                _write(final, outcome.proposal)
+        written = [outcome.proposal for outcome in outcomes if outcome.fate in ("new", "updated")]
+        for item in written:
+            final.set(_keys(final.data, item.path), item.value)
+        for item in written:
+            if item.basis is not None:
+                final.set(("evidence", item.name), item.evidence())
         wrong = _problems(final.text, path)
         new = {item.path: reason for item in offered if (reason := _blamed(item, wrong)) and item.path not in refused}
         if not new:
@@ -76,6 +79,9 @@ def _place(edit: YamlText, item: Proposal, refused: dict[DataPath, str], rejecte
         return Outcome(item, "same", before)
     if before is None:
         return Outcome(item, "new")
+    if item.basis == "guessed":
+        # Whoever gives a value by hand means it.
+        return Outcome(item, "updated", before)
     evidence = (edit.get(("evidence",)) or {}).get(item.name)
     if isinstance(evidence, dict) and same_value(keys, before, evidence.get("value")):
         return Outcome(item, "updated", before)
@@ -110,12 +116,6 @@ def _held(edit: YamlText, text: str, outcomes: list[Outcome]) -> list[Outcome]:
         else outcome
         for outcome in outcomes
     ]
-
-
-def _write(edit: YamlText, item: Proposal) -> None:
-    edit.set(_keys(edit.data, item.path), item.value)
-    if item.basis is not None:
-        edit.set(("evidence", item.name), item.evidence())
 
 
 def _problems(text: str, path: str | Path) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from afterload.intake.metrics import Assigned, assign, metric_proposals, read_as
 from afterload.intake.proposal import Account, Missing, Proposal
 from afterload.readers.cloud import is_cloud_file, read_cloud_file
 from afterload.readers.metrics import read_metrics_file
-from afterload.readers.reading import Inventory, Remark
+from afterload.readers.reading import Inventory, Origin, Remark
 from afterload.readers.series import MetricFile
 from afterload.readers.source import digest_of, stated_date
 from afterload.readers.timeline import Timeline, read_timeline_file, to_csv
@@ -51,7 +51,7 @@ class Wishes:
     subjects: Mapping[str, str] = field(default_factory=dict)
     dates: Mapping[str, dt.datetime] = field(default_factory=dict)
     series: tuple[str, ...] = ()
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
     rejected: Collection[str] = ()
 
 
@@ -103,12 +103,11 @@ def read_any(path: str | Path, wishes: Wishes = _NOTHING) -> Read:
     subject = wishes.subjects.get(name) or wishes.subjects.get(Path(name).name)
     if Path(path).is_dir():
         return Read(name, timeline=read_timeline_file(path, zone=wishes.zone, date=wishes.date))
-    at = wishes.dates.get(name)
     if subject is not None or is_cloud_file(path):
-        return Read(name, cloud=_dated_cloud(read_cloud_file(path, subject=subject), at))
+        return Read(name, cloud=read_cloud_file(path, subject=subject))
     why: list[str] = []
     try:
-        return Read(name, metrics=_dated_metrics(read_metrics_file(path, zone=wishes.zone), at))
+        return Read(name, metrics=read_metrics_file(path, zone=wishes.zone))
     except InputError as problem:
         why.append(f"as metrics: {_reason(problem, name)}")
     try:
@@ -118,20 +117,6 @@ def read_any(path: str | Path, wishes: Wishes = _NOTHING) -> Read:
     raise InputError(
         f"{name}: is no file that can be imported; {'; '.join(why)}; nor is it JSON of the AWS CLI or of terraform show -json"
     )
-
-
-def _dated_cloud(found: Inventory, at: dt.datetime | None) -> Inventory:
-    if at is None:
-        return found
-    dated = (replace(item, origin=replace(item.origin, exported_at=at)) for item in found.observations)
-    return replace(found, observations=tuple(dated))
-
-
-def _dated_metrics(found: MetricFile, at: dt.datetime | None) -> MetricFile:
-    if at is None:
-        return found
-    dated = (replace(item, origin=replace(item.origin, exported_at=at)) for item in found.series)
-    return replace(found, series=tuple(dated))
 
 
 def _reason(problem: InputError, name: str) -> str:
@@ -146,7 +131,7 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
     """
     if wishes.zone is None:
         wishes = replace(wishes, zone=_zone_of(text, target))
-    read = [read_any(path, wishes) for path in paths]
+    read = [_as_named(read_any(path, wishes), Path(target), wishes.dates) for path in paths]
     # What a person says stands first: the incident's times decide what metrics mean.
     said = fill(text, target, _by_hand(wishes.values), rejected=wishes.rejected)
     data = YamlText(said.text, str(target)).data or {}
@@ -201,6 +186,28 @@ def import_again(loaded: LoadedScenario) -> Imported:
     return import_files(list(dict.fromkeys(files)), path.read_text(encoding="utf-8-sig"), path, wishes)
 
 
+def _as_named(read: Read, target: Path, dates: Mapping[str, dt.datetime]) -> Read:
+    """What was read under the name that the scenario gives its file, with the date that is stated for it, if any."""
+    name, at = _relative(read.path, target), dates.get(read.path)
+
+    def of(origin: Origin) -> Origin:
+        return replace(origin, file=name, exported_at=at or origin.exported_at)
+
+    def said(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
+        return tuple(replace(remark, file=name if remark.file == read.path else remark.file) for remark in remarks)
+
+    cloud, metrics, timeline = read.cloud, read.metrics, read.timeline
+    if cloud is not None:
+        seen = tuple(replace(item, origin=of(item.origin)) for item in cloud.observations)
+        cloud = Inventory(seen, said(cloud.remarks))
+    if metrics is not None:
+        series = tuple(replace(item, origin=of(item.origin)) for item in metrics.series)
+        metrics = MetricFile(series, said(metrics.remarks))
+    if timeline is not None:
+        timeline = replace(timeline, remarks=said(timeline.remarks))
+    return Read(read.path, cloud, metrics, timeline)
+
+
 def _place_of_timeline(data: Any) -> tuple[str, str]:
     """Where a timeline belongs: to the team's own account where the incident has one already, as a provider's is."""
     incident, account = (data.get(name) if isinstance(data, dict) else None for name in ("incident", "postmortem"))
@@ -237,7 +244,7 @@ def _standing(files: Mapping[Path, str]) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
-def _by_hand(values: Mapping[str, str]) -> list[Proposal]:
+def _by_hand(values: Mapping[str, Any]) -> list[Proposal]:
     """Values that a person gives in the command: written, and marked as guessed."""
     found = []
     for name, value in values.items():
