@@ -78,7 +78,10 @@ CHART_WIDTH_PX = 720
 
 
 def _sized(shown: Shown) -> Shown:
-    return replace(shown, chart={**shown.chart, "width": CHART_WIDTH_PX}) if isinstance(shown, Figure) else shown
+    """A single chart gets the notebook's width. Charts below each other have their own already."""
+    if not isinstance(shown, Figure) or "vconcat" in shown.chart:
+        return shown
+    return replace(shown, chart={**shown.chart, "width": CHART_WIDTH_PX})
 
 
 class Workbook:

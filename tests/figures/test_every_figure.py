@@ -193,3 +193,18 @@ def test_charts_speak_of_the_teams_zone(shown: Shown, example: str, offset: str)
 def test_the_sections_here_are_all_sections(shown: Shown) -> None:
     public = {name for name, _ in inspect.getmembers(Workbook, inspect.isfunction) if not name.startswith("_")}
     assert set(shown("orders")) == public
+
+
+def test_no_axis_of_time_has_a_domain_of_its_own(shown: Shown, name: str) -> None:
+    """The page draws without eval, and there a domain of milliseconds puts every mark at the left edge."""
+
+    def scales(spec: Any) -> list[dict[str, Any]]:
+        below = spec.values() if isinstance(spec, dict) else spec if isinstance(spec, list) else ()
+        own = [spec["scale"]] if isinstance(spec, dict) and isinstance(spec.get("scale"), dict) else []
+        return own + [scale for item in below for scale in scales(item)]
+
+    for section, item in shown(name).items():
+        if isinstance(item, Figure):
+            assert not [scale for scale in scales(item.chart) if scale.get("type") == "utc" and "domain" in scale], (
+                section
+            )

@@ -146,7 +146,6 @@ def _panel(item: SignalRecovery, measured: MeasuredRecovery, clock: Clock, each:
     title = f"{item.signal}, {unit}" if unit else item.signal
     span_min = (end - start) / 60
     axis = clock.axis("at", span_min)
-    axis.scale = alt.Scale(type="utc", domain=[_ms(start, clock), _ms(end, clock)], nice=False)
     y = alt.Y("value", type="quantitative", title=title, axis=alt.Axis(format=",~f"))
     line = (
         alt.Chart(alt.Data(values=_values(times, values, clock, each, item.signal)))

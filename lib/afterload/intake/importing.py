@@ -153,7 +153,7 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
         edit = YamlText(account.text, str(target))
         _attach(edit, read, assigned, wishes, Path(target))
         problem = _problem(edit.text, target)
-    kinds = {item.path: item.kind for item in read}
+    kinds = {_relative(item.path, Path(target)): item.kind for item in read}
     return Imported(replace(account, text=edit.text), kinds, beside, problem)
 
 
