@@ -31,8 +31,8 @@ def _computed(item: PlanItem) -> Iterator[str]:
     yield from _others(first, "")
     other, same = collapsed.alone["empty_min"], first.alone["empty_min"]
     if (other.before, other.after) != (same.before, same.after):
-        words = difference_words(other)
-        yield f"With the dependency collapsed at the restore: {words or f'the drain stays at {_minutes(other.before)}'}."
+        stays = "it never drains" if other.before is None else f"the drain stays at {_minutes(other.before)}"
+        yield f"With the dependency collapsed at the restore: {difference_words(other) or stays}."
     down = collapsed.alone["collapsed_min"]
     if difference_words(down) and (down.before, down.after) != (other.before, other.after):
         yield f"Time that it then stays down: {difference_words(down)}."
