@@ -59,6 +59,7 @@ PUBLISHED = {
     "sqs.retention_s.maximum": (1_209_600, "s", "AWS service model, sqs: MessageRetentionPeriod"),
     "sqs.visibility_timeout_s.maximum": (43_200, "s", "AWS service model, sqs: VisibilityTimeout"),
     "sqs.max_receive_count.maximum": (1_000, "receives", "documentation of constructs for Amazon SQS (AWS samples)"),
+    "kinesis.retention_s.minimum": (86_400, "s", "Amazon Kinesis developer guide, data retention period"),
     "kinesis.retention_s.maximum": (31_536_000, "s", "AWS service model, kinesis: 8,760 hours"),
     "lambda.stream.max_record_age_s.maximum": (604_800, "s", "AWS service model, lambda: MaximumRecordAgeInSeconds"),
     "lambda.stream.retries.maximum": (10_000, "retries", "AWS service model, lambda: MaximumRetryAttempts"),

@@ -272,7 +272,9 @@ class Queue(Section):
     ] = 0.0
     supersedable_share: Annotated[
         MaybeShare,
-        Field(description="Share that later work makes unnecessary, whether or not consumers drop it; none: not known."),
+        Field(
+            description="Share that later work makes unnecessary, whether or not consumers drop it; none: not known."
+        ),
     ] = None
     item_time_s: Annotated[MaybeSeconds, Field(description="Seconds that one item takes.")] = None
     drain_cap: Annotated[
