@@ -66,7 +66,9 @@ def _range(drain: Difference) -> str:
 
 def signed_minutes(minutes: float) -> str:
     """Minutes with a minus where it costs: "-12 min"."""
-    return f"-{format_minutes(-minutes)}" if minutes < 0 else format_minutes(minutes)
+    shown = format_minutes(abs(minutes))
+    # What is less than the last digit shown has no sign.
+    return f"-{shown}" if minutes < 0 and shown != format_minutes(0.0) else shown
 
 
 def _others(worth: Worth, prefix: str) -> Iterator[str]:
