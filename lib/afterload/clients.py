@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -68,7 +68,10 @@ class ClientKind:
     @property
     def backoff(self) -> Backoff | None:
         """How each of them waits; None: not known."""
-        return self.preset.backoff(self.client.errors)
+        own = self.preset.backoff(self.client.errors)
+        if own is None or self.client.jitter is None:
+            return own
+        return replace(own, jitter=self.client.jitter, first_at_once=False)
 
     @property
     def needs_calls(self) -> bool:

@@ -124,3 +124,22 @@ def test_the_line_of_a_chart_is_next_to_the_exact_figure(load, text):
     assert found.long_run(points) == pytest.approx(exact, rel=0.006)
     small = kind(load, "sdk: grpc, number: 1, retry_limit: grpc-throttling")
     assert small.long_run(points) == pytest.approx([small.policy.sustained(small.load(p)) for p in points])
+
+
+@pytest.mark.parametrize(
+    ("text", "jitter", "at_once"),
+    [
+        ("sdk: step-functions", "none", False),
+        ("sdk: step-functions, jitter: full", "full", False),
+        # Waits of the team's own replace the SDK's, its first retry without a wait included.
+        ("sdk: azure-python", "none", True),
+        ("sdk: azure-python, jitter: decorrelated", "decorrelated", False),
+    ],
+)
+def test_the_teams_own_jitter_goes_before_the_sdks(load, text, jitter, at_once):
+    backoff = kind(load, f"{text}, number: 3").backoff
+    assert (backoff.jitter, backoff.first_at_once) == (jitter, at_once)
+
+
+def test_jitter_alone_does_not_tell_how_long_the_waits_are(load):
+    assert kind(load, "sdk: other, max_attempts: 3, number: 3, jitter: full").backoff is None

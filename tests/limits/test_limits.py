@@ -59,6 +59,10 @@ PUBLISHED = {
     "sqs.retention_s.maximum": (1_209_600, "s", "AWS service model, sqs: MessageRetentionPeriod"),
     "sqs.visibility_timeout_s.maximum": (43_200, "s", "AWS service model, sqs: VisibilityTimeout"),
     "sqs.max_receive_count.maximum": (1_000, "receives", "documentation of constructs for Amazon SQS (AWS samples)"),
+    "kinesis.retention_s.minimum": (86_400, "s", "Amazon Kinesis developer guide, data retention period"),
+    "kinesis.retention_s.maximum": (31_536_000, "s", "AWS service model, kinesis: 8,760 hours"),
+    "lambda.stream.max_record_age_s.maximum": (604_800, "s", "AWS service model, lambda: MaximumRecordAgeInSeconds"),
+    "lambda.stream.retries.maximum": (10_000, "retries", "AWS service model, lambda: MaximumRetryAttempts"),
     "sqs.redrive_per_s.maximum": (500, "messages/s", "AWS service model, sqs: MaxNumberOfMessagesPerSecond"),
     "ec2.run_instances.request_burst": (5, "requests", "Amazon EC2 developer guide, request throttling"),
     "ec2.run_instances.request_refill_per_s": (2, "requests/s", "Amazon EC2 developer guide, request throttling"),
@@ -166,6 +170,8 @@ PRESETS = [
     # Azure Core for Python, RetryPolicy: 10 retries; Google API core, retry.Retry: a deadline, no count
     ("azure-python", None, "default", "other", "legacy", 11, None),
     ("google-api-core", None, "default", "other", "legacy", None, None),
+    # AWS Step Functions developer guide, Retry: MaxAttempts 3 after the first try
+    ("step-functions", None, "default", "other", "legacy", 4, None),
     # gRPC proposal A6: retries only by service config
     ("grpc", None, "default", "other", "legacy", 1, None),
     ("other", None, "default", "other", "legacy", None, None),

@@ -54,6 +54,8 @@ POLICIES = [
     ("azure-python", None, "legacy", "other", FixedAttempts(11), Backoff("none", 0.8, 120.0, first_at_once=True)),
     ("google-api-core", None, "legacy", "other", DeadlineAttempts(Backoff("full", 1.0, 60.0), 120.0),
      Backoff("full", 1.0, 60.0)),
+    # IntervalSeconds 1, BackoffRate 2, no MaxDelaySeconds and no JitterStrategy in AWS Step Functions
+    ("step-functions", None, "legacy", "other", FixedAttempts(4), Backoff("none", 1.0)),
     ("grpc", None, "legacy", "other", FixedAttempts(1), None),
     # Nothing is known of it: no policy is made up.
     ("other", None, "legacy", "other", None, None),

@@ -96,6 +96,7 @@ def everything() -> dict[str, Any]:
         "never": {**stale, "service_rate": "1,000/min", "service": "sqs-lambda"},
         "full": {**stale, "dependency": "full", "service": "sqs-lambda"},
         "rejecting": {**stale, "during_outage": "reject"},
+        **more_queues(names, arn),
     }  # fmt: skip
     clients = {
         "old": {"sdk": "boto3", "version": "1.43.0", "number": 5},
@@ -110,6 +111,16 @@ def everything() -> dict[str, Any]:
         "google": {"sdk": "google-api-core", "number": 5},
         "grpc": {"sdk": "grpc", "number": 5},
         "plain": {"sdk": "other", "number": 5},
+        "steps": {"sdk": "step-functions", "number": 40},
+        "steps-spread": {"sdk": "step-functions", "number": 40, "jitter": "full", "retry_limit": "token-bucket"},
+        "loop": {"sdk": "other", "number": 20, "max_attempts": 4, "jitter": "none"},
+        "lone": {"sdk": "azure-python", "number": 1},
+        "grpc-retrying": {"sdk": "grpc", "number": 5, "max_attempts": 4},
+        "wide-fleet": {"sdk": "go-v2", "number": 500, "dependency": "wide"},
+        "held-fleet": {"sdk": "go-v2", "number": 5, "dependency": "full"},
+        "quick-fleet": {"sdk": "go-v2", "number": 2000, "dependency": "wide", "restarts": "900/min"},
+        "slow-fleet": {"sdk": "go-v2", "number": 2000, "dependency": "wide", "restarts": "901/min"},
+        "heavy": {"sdk": "go-v2", "number": 2000, "dependency": "tight"},
     }
     layers = [{"name": "a", "tries": 3}, {"name": "b", "tries": 1}, {"name": "c", "tries": 2}]
     stacks = {
@@ -135,9 +146,58 @@ def everything() -> dict[str, Any]:
         **DEPENDENCIES,
         "wide": {"tested_rate": "90,000/min"},
         "full": {"tested_rate": "600/min", "direct_rate": "600/min"},
+        "tight": {"tested_rate": "80/min", "direct_rate": "20/min"},
+        "cold": {**DEPENDENCIES["table"], "capacity": "90,000/min",
+                 "cache": {"hit_rate": 0.5, "hit_rate_at_restore": 0, "fill_time": "20 min"}},
+        "freezing": {**DEPENDENCIES["table"], "cache": {"hit_rate": 0.9}},
+    }  # fmt: skip
+    pool = {"burst": 200, "burst_over": "1 s", "item_time": "1.5 s"}
+    pools = {
+        "unpooled": {**pool, "queue": 100},
+        "unbounded": {**pool, "workers": 10},
+        "bounded": {**pool, "queue": 100, "workers": 10},
+        "neither": pool,
+        "single": {**pool, "burst": 1},
     }
     return {
         "dependencies": dependencies, "queues": queues, "clients": clients, "call_stacks": stacks, "fleets": fleets,
+        "worker_pools": pools,
+    }  # fmt: skip
+
+
+def more_queues(names: dict[str, str], arn: str) -> dict[str, Any]:
+    """Queues for the changes about limits that are there already, order, ramps, replays and keys."""
+    lasting = {**QUEUE, "goes_stale_after": "none"}
+    shards = {"shards": 4, "batch_size": 100, "batch_time": "1 s"}
+    keys = {"failure_share": 0.02, "effect_despite_failure": 0.2, "redelivery_share": 0.001}
+    return {
+        "async-lasting": {**lasting, "service": "lambda-async", "resources": names, "order": "lifo"},
+        "async-lasting-limited": {**lasting, "service": "lambda-async", "age_limit": "1 h", "resources": names,
+                                  "deadline": "30 min", "goes_stale_after": "1 h"},
+        "stream-ended": {**lasting, "service": "stream-lambda", "resources": names, "stream": {**shards, "retries": 2}},
+        "stream-short": {**lasting, "service": "stream-lambda", "resources": names, "retention": "2 h", "stream": shards},
+        "other-stream": {**lasting, "stream": {**shards, "batch_time": "2 s"}},
+        "sqs-short": {**lasting, "service": "sqs-lambda", "resources": names, "retention": "2 h", "max_receives": 3,
+                      "supersedable_share": 0.3},
+        "sqs-shorter": {**lasting, "service": "sqs-lambda", "retention": "2 h", "service_rate": "1,000/min",
+                        "max_receives": 400, "replay_rate": "600/min", "supersedable_share": 0},
+        "sqs-hurried": {**lasting, "service": "sqs-lambda", "resources": names, "max_receives": 5, "replay_rate": "2/s",
+                        "visibility_timeout": "5 s", "on_failure_destination": arn, "supersedable_share": 0.2,
+                        "superseded_share": 0.2, "dependency": "wide"},
+        "sqs-endless": {**lasting, "service": "sqs-lambda", "max_receives": "none", "superseded_share": 0.2},
+        "other-short": {**lasting, "retention": "2 h", "max_receives": 2, "dependency": "wide"},
+        "stale-short": {**lasting, "retention": "2 h", "goes_stale_after": "1 h", "age_limit": "1 h"},
+        "sqs-fast": {**lasting, "service": "sqs-lambda", "service_rate": "6,000/min", "resources": names,
+                     "drain_cap": {"concurrency": 70}, "dependency": "cold"},
+        "other-fast": {**lasting, "service_rate": "6,000/min", "dependency": "cold"},
+        "other-ramped": {**lasting, "service_rate": "6,000/min", "dependency": "cold",
+                         "ramp": {"start": 59, "per_min": 0, "ceiling": 59}},
+        "other-rushed": {**lasting, "service_rate": "6,000/min", "ramp": "lambda-sqs"},
+        "other-frozen": {**lasting, "service_rate": "6,000/min", "dependency": "freezing"},
+        "keyed": {**lasting, "idempotency": {**keys, "key_life": "24 h"}},
+        "keyed-briefly": {**lasting, "idempotency": {**keys, "key_life": "1 h"}},
+        "unkeyed": {**lasting, "idempotency": {**keys, "oldest_replay": "4 days"}},
+        "harmless": {**lasting, "idempotency": {"failure_share": 0, "effect_despite_failure": 0}},
     }  # fmt: skip
 
 

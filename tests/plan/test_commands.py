@@ -68,6 +68,9 @@ def check(words: list[str]) -> str:
 
 
 def fits(values: list[str], shape: dict[str, Any], name: str) -> None:
+    if shape["type"] == "boolean":
+        assert values == [], (name, values)
+        return
     if shape["type"] == "list":
         assert values, name
         assert set(values) <= set(shape.get("choices", values)), values
@@ -76,6 +79,10 @@ def fits(values: list[str], shape: dict[str, Any], name: str) -> None:
     value = PLACEHOLDERS.get(values[0], values[0])
     if shape["type"] == "structure":
         fits_structure(structure(value), shape, name)
+    elif shape["type"] == "map":
+        found = json.loads(value)
+        assert set(found) <= set(shape["keys"]), (name, found)
+        assert all(isinstance(item, str) for item in found.values()), found
     elif shape["type"] == "integer":
         assert shape["min"] <= int(value) <= shape["max"], (name, value)
     else:
@@ -89,7 +96,8 @@ def structure(text: str) -> dict[str, Any]:
         found = json.loads(text)
         assert isinstance(found, dict)
         return found
-    return {key: int(value) for key, _, value in (part.partition("=") for part in text.split(","))}
+    pairs = dict(part.split("=", 1) for part in text.split(","))
+    return {key: int(value) if value.isdigit() else {"true": True}.get(value, value) for key, value in pairs.items()}
 
 
 def fits_structure(found: dict[str, Any], shape: dict[str, Any], name: str) -> None:
@@ -98,8 +106,8 @@ def fits_structure(found: dict[str, Any], shape: dict[str, Any], name: str) -> N
         if member["type"] == "structure":
             fits_structure(value, member, f"{name}.{key}")
         else:
-            assert isinstance(value, int if member["type"] == "integer" else str)
-            fits([str(value)], member, f"{name}.{key}")
+            assert isinstance(value, {"integer": int, "boolean": bool}.get(member["type"], str))
+            fits([] if member["type"] == "boolean" else [str(value)], member, f"{name}.{key}")
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -135,7 +143,7 @@ def test_the_shapes_are_those_of_botocore() -> None:
         required = {f"--{xform_name(member, '-')}" for member in shape.required_members}
         assert required == {option for option, form in options.items() if form.get("required")}, operation
         for option, form in options.items():
-            member = members[option][1]
+            member = members[option.replace("--no-", "--")][1]
             assert member.type_name == form["type"], (operation, option)
             if form["type"] in ("integer", "string"):
                 assert member.metadata.get("min", form["min"]) == form["min"], (operation, option)

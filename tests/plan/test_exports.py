@@ -13,7 +13,7 @@ import pytest
 
 from afterload.plan import plan_csv, plan_json, plan_markdown
 from afterload.plan.exports import plan_records
-from afterload.plan.wording import worth
+from afterload.plan.wording import signed_minutes, worth
 
 Make = Callable[..., Any]
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "=HYPERLINK(\"http://x\";\"y\")", "＝1", "|cmd", "plain, with comma"]  # fmt: skip
@@ -144,3 +144,8 @@ def test_numbers_in_the_words_are_those_of_the_records(whole: Any) -> None:
             assert record["worth"].startswith("Buys no minutes here")
         if bought is not None and record["drain_today_min"] is not None:
             assert record["drain_today_min"] - record["drain_planned_min"] == pytest.approx(bought - cost, abs=1e-5)
+
+
+@pytest.mark.parametrize(("minutes", "words"), [(-12, "-12 min"), (12, "12 min"), (0, "0 min"), (-1e-9, "0 min")])
+def test_only_what_is_shown_has_a_sign(minutes: float, words: str) -> None:
+    assert signed_minutes(minutes) == words

@@ -294,7 +294,7 @@ def before_after_figure(plan: Plan, estimates: Estimates) -> Figure | Prose:
         method="The same simulation with the scenario as it is, and with the edits of all open changes. All queues together.",
         alt="Two curves each of items waiting and of the oldest first-attempt age, today and with the plan. "
         + " ".join(
-            f"{name}: at most {format_count(float(_waiting(course).max()))} items wait."
+            f"{name}: a peak of {format_count(float(_waiting(course).max()))} waiting."
             for name, course in courses.items()
         ),
     )

@@ -11,12 +11,13 @@ __all__ = ["counted", "quoted", "where"]
 
 
 def counted(number: float, thing: str) -> str:
-    """A number of things in words: "1 item", "1,200 items", "no items"."""
+    """A number of things in words: "1 item", "1,200 items", "no items", "2 retries"."""
+    many = f"{thing[:-1]}ies" if thing.endswith("y") and thing[-2] not in "aeiou" else f"{thing}s"
     if number == 0:
-        return f"no {thing}s"
+        return f"no {many}"
     if number < 0.5:
         return f"less than 1 {thing}"
-    return f"{format_count(number)} {thing if round(number) == 1 else thing + 's'}"
+    return f"{format_count(number)} {thing if round(number) == 1 else many}"
 
 
 _SUFFIXES = ("", *(f"_{suffix}" for suffix in (*DURATION_SUFFIXES, *RATE_SUFFIXES)))

@@ -20,7 +20,9 @@ __all__ = [
     "counted",
     "failing",
     "owner_of",
+    "per_min_text",
     "quoted",
+    "seconds_text",
     "share",
     "slug",
     "where",
@@ -144,6 +146,16 @@ def failing(probability: float) -> str:
     if probability in (0, 1):
         return "every attempt fails" if probability else "no attempt fails"
     return f"{share(probability)} of attempts fail"
+
+
+def seconds_text(minutes: float) -> str:
+    """A duration as an edit of a scenario writes it: "900 s"."""
+    return f"{round(minutes * 60, 6):.15g} s"
+
+
+def per_min_text(rate_per_min: float) -> str:
+    """A rate as an edit of a scenario writes it: "600/min"."""
+    return f"{round(rate_per_min, 6):.15g}/min"
 
 
 def slug(text: str) -> str:

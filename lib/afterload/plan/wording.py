@@ -31,8 +31,8 @@ def _computed(item: PlanItem) -> Iterator[str]:
     yield from _others(first, "")
     other, same = collapsed.alone["empty_min"], first.alone["empty_min"]
     if (other.before, other.after) != (same.before, same.after):
-        stays = "it never drains" if other.before is None else f"the drain stays at {_minutes(other.before)}"
-        yield f"With the dependency collapsed at the restore: {difference_words(other) or stays}."
+        words = difference_words(other) or _stays(other)
+        yield f"With the dependency collapsed at the restore: {words}."
     down = collapsed.alone["collapsed_min"]
     if difference_words(down) and (down.before, down.after) != (other.before, other.after):
         yield f"Time that it then stays down: {difference_words(down)}."
@@ -49,9 +49,13 @@ def _drain_words(drain: Difference) -> str:
         return f"Buys {format_minutes(bought)} of drain {change}."
     if bought < -1e-9:
         return f"Costs {format_minutes(-bought)} of drain {change}."
+    return f"Buys no minutes here: {_stays(drain)}."
+
+
+def _stays(drain: Difference) -> str:
     if drain.before is None:
-        return "Buys no minutes here: with or without it the backlog never drains."
-    return f"Buys no minutes here: the drain stays at {_minutes(drain.before)}."
+        return "with or without it the backlog never drains"
+    return f"the drain stays at {_minutes(drain.before)}" if drain.before > 0 else "there is nothing to drain"
 
 
 def _range(drain: Difference) -> str:
@@ -62,7 +66,9 @@ def _range(drain: Difference) -> str:
 
 def signed_minutes(minutes: float) -> str:
     """Minutes with a minus where it costs: "-12 min"."""
-    return f"-{format_minutes(-minutes)}" if minutes < 0 else format_minutes(minutes)
+    shown = format_minutes(abs(minutes))
+    # What is less than the last digit shown has no sign.
+    return f"-{shown}" if minutes < 0 and shown != format_minutes(0.0) else shown
 
 
 def _others(worth: Worth, prefix: str) -> Iterator[str]:

@@ -215,6 +215,8 @@ class Appraiser:
         self._numbers: dict[str, int] = {}
         self._couplings: dict[Key, Coupling] = {(): base}
         self._measured: dict[tuple[Key, str], Measured] = {}
+        # Many changes leave every number of the recovery as it is: their systems are equal, and simulated once.
+        self._simulated: dict[tuple[CoupledSystem, tuple[tuple[Input, Range], ...]], Measured] = {}
 
     def refusal(self, edit: Edit) -> str:
         """Why the scenario refuses an edit; empty text if it does not."""
@@ -279,7 +281,10 @@ class Appraiser:
         if (key, case) not in self._measured:
             coupling = self._coupling(key)
             system = _started(coupling.system, case)
-            self._measured[key, case] = _measure(simulate(system, self._inputs(coupling)), system)
+            same = (system, tuple(sorted(coupling.ranges.items(), key=lambda item: item[0])))
+            if same not in self._simulated:
+                self._simulated[same] = _measure(simulate(system, self._inputs(coupling)), system)
+            self._measured[key, case] = self._simulated[same]
         return self._measured[key, case]
 
     def _inputs(self, coupling: Coupling) -> dict[Input, FloatArray]:

@@ -179,13 +179,14 @@ def _step(here: Any, kind: Any, rest: str, origin: str, where: list[str | int]) 
         return _item(here, rest, head, origin, where)
     if isinstance(kind, type) and issubclass(kind, Section):
         known = list(kind.keys())
-        shown = list(dict.fromkeys(kind.base(name) for name in kind.model_fields))
     elif isinstance(here, dict):
-        known = shown = [str(key) for key in here]
+        known = [str(key) for key in here]
     else:
-        known = shown = []
+        known = []
     fitting = [key for key in known if rest == key or rest.startswith(f"{key}.")]
     if not fitting:
+        is_section = isinstance(kind, type) and issubclass(kind, Section)
+        shown = list(dict.fromkeys(kind.base(name) for name in kind.model_fields)) if is_section else known
         near = nearest(head, known)
         place = f"in {dotted(where)}" if where else "at the top"
         hint = f"; nearest: {dotted([*where, near])}" if near else ""

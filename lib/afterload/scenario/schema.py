@@ -270,6 +270,12 @@ class Queue(Section):
     superseded_share: Annotated[
         Share, Field(description="Share of the backlog that later work makes unnecessary and consumers drop.")
     ] = 0.0
+    supersedable_share: Annotated[
+        MaybeShare,
+        Field(
+            description="Share that later work makes unnecessary, whether or not consumers drop it; none: not known."
+        ),
+    ] = None
     item_time_s: Annotated[MaybeSeconds, Field(description="Seconds that one item takes.")] = None
     drain_cap: Annotated[
         DrainCap | None,
@@ -305,6 +311,16 @@ class Queue(Section):
         MaybeCount,
         if_given(ge=1),
         Field(description="Failed deliveries after which an item goes to the dead-letter queue."),
+    ] = None
+    visibility_timeout_s: Annotated[
+        MaybeSeconds,
+        if_given(gt=0),
+        Field(description="Time until a failed delivery comes again; the default of SQS if not given."),
+    ] = None
+    replay_rate_per_min: Annotated[
+        MaybeRate,
+        if_given(gt=0),
+        Field(description="Items a minute at which dead-lettered or set-aside work is put back; none: not bounded."),
     ] = None
     fleet: Annotated[MaybeLabel, Field(description="Name of the fleet that the consumers run on.")] = None
     idempotency: Annotated[
@@ -405,6 +421,15 @@ class Client(Section):
         RetryLimit | None,
         none_is_none,
         Field(description="What holds its retries back beside the SDK, such as envoy-budget; none: nothing does."),
+    ] = None
+    jitter: Annotated[
+        Literal["none", "equal", "full", "decorrelated"] | None,
+        Field(description="How chance enters the waits of the team's own retries; the SDK's way if not given."),
+    ] = None
+    restarts_per_min: Annotated[
+        MaybeRate,
+        if_given(gt=0),
+        Field(description="Clients restarted a minute when all have to be; none: all at once."),
     ] = None
     dependency: Annotated[MaybeLabel, Field(description="Name of the dependency called.")] = None
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None

@@ -7,15 +7,26 @@ from collections.abc import Iterator
 
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate, estimate_queue
-from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, counted, quoted, slug, where
+from afterload.plan.change import (
+    DO,
+    IN_PLACE,
+    NEEDS_EVIDENCE,
+    NOT_HERE,
+    Change,
+    PlanItem,
+    counted,
+    quoted,
+    seconds_text,
+    where,
+)
+from afterload.plan.terraform import resource
 from afterload.scenario import Queue
 from afterload.units import format_duration
 
-__all__ = ["CHANGE"]
+__all__ = ["CHANGE", "accepted", "needs_limit"]
 
 ID = "age-limit"
-# Longest record age that a stream mapping takes (service model): 7 days.
-STREAM_MOST_MIN = 604_800 / 60
+STREAM_MOST = "lambda.stream.max_record_age_s.maximum"
 
 
 def _items(estimates: Estimates) -> Iterator[PlanItem]:
@@ -37,26 +48,24 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
             return PlanItem(ID, target, NOT_HERE, keeps, owner=owner)
         ask = f"Does this work lose its worth with age? Give queues.{item.name}.goes_stale_after; none says that it does not."
         return PlanItem(ID, target, NEEDS_EVIDENCE, f"{evidence} {ask}", owner=owner)
-    planned_limit = _accepted(queue.service, min(value for value in (limit, useful) if value is not None))
-    fits = limit is not None and limit <= planned_limit + 1e-9
-    if fits and queue.on_failure_destination:
+    planned_limit = accepted(queue.service, min(value for value in (limit, useful) if value is not None))
+    if useful is None or not needs_limit(queue):
         return PlanItem(ID, target, IN_PLACE, evidence, owner=owner)
-    if useful is not None and not fits:
-        evidence = f"{evidence} Its work is worth nothing after {format_duration(useful)}."
+    evidence = f"{evidence} Its work is worth nothing after {format_duration(useful)}."
     changed = queue.model_copy(
         update={"age_limit_min": planned_limit, "on_failure_destination": queue.on_failure_destination or "destination"}
     )
     planned = estimate_queue(loaded, item.name, changed)
     apply, undo = _commands(queue, planned_limit)
     words = ""
-    if planned.drain_min is None and useful is not None and not fits:
+    if planned.drain_min is None:
         words = "Does not make the backlog drain: the service rate is too low for what arrives."
     return PlanItem(
         ID, target, DO, evidence,
         bounds=f"{words} No item older than {format_duration(planned_limit)} is served.".strip(),
         price=_price(item, planned),
         owner=owner, apply=apply, undo=undo, terraform=_terraform(queue, planned_limit),
-        edit={f"{target}.age_limit": f"{round(planned_limit * 60, 6):g} s",
+        edit={f"{target}.age_limit": seconds_text(planned_limit),
               f"{target}.on_failure_destination": queue.on_failure_destination or "destination"},
     )  # fmt: skip
 
@@ -74,11 +83,19 @@ def _today(item: QueueEstimate) -> str:
     return f"{has}, and no destination for what expires"
 
 
-def _accepted(service: str, limit_min: float) -> float:
+def needs_limit(queue: Queue) -> bool:
+    """Whether work of a queue goes stale and nothing expires it as soon as its service can."""
+    if queue.goes_stale_after_min is None:
+        return False
+    wanted = accepted(queue.service, queue.goes_stale_after_min)
+    return queue.age_limit_min is None or queue.age_limit_min > wanted + 1e-9
+
+
+def accepted(service: str, limit_min: float) -> float:
     """The nearest age limit that the service takes."""
     if service not in ("lambda-async", "stream-lambda"):
         return limit_min
-    most = limits.value("lambda.async.max_age_s.maximum") / 60 if service == "lambda-async" else STREAM_MOST_MIN
+    most = limits.value("lambda.async.max_age_s.maximum" if service == "lambda-async" else STREAM_MOST) / 60
     return min(max(limit_min, limits.value("lambda.async.max_age_s.minimum") / 60), most)
 
 
@@ -131,17 +148,22 @@ def _commands(queue: Queue, limit_min: float) -> tuple[tuple[str, ...], tuple[st
 
 
 def _terraform(queue: Queue, limit_min: float) -> tuple[str, ...]:
-    sink = json.dumps(queue.on_failure_destination or "DESTINATION_ARN")
+    sink = queue.on_failure_destination or "DESTINATION_ARN"
     if queue.service == "lambda-async":
-        return (
-            f'resource "aws_lambda_function_event_invoke_config" "{slug(queue.resources.function or "function")}" {{\n'
-            f"  function_name                = {json.dumps(queue.resources.function or 'FUNCTION_NAME')}\n"
-            f"  maximum_event_age_in_seconds = {round(limit_min * 60)}\n"
-            "  maximum_retry_attempts       = 1\n"
-            "  destination_config {\n    on_failure {\n"
-            f"      destination = {sink}\n"
-            "    }\n  }\n}",
-        )
+        values = {
+            "function_name": queue.resources.function or "FUNCTION_NAME",
+            "maximum_event_age_in_seconds": round(limit_min * 60),
+            "maximum_retry_attempts": 1,
+            "destination_config": {"on_failure": {"destination": sink}},
+        }
+        name = queue.resources.function or "function"
+        return (resource("aws_lambda_function_event_invoke_config", name, values, "replaces what is set now"),)
+    if queue.service == "stream-lambda":
+        values = {
+            "maximum_record_age_in_seconds": round(limit_min * 60),
+            "destination_config": {"on_failure": {"destination_arn": sink}},
+        }
+        return (resource("aws_lambda_event_source_mapping", queue.resources.function or "mapping", values),)
     return ()
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from afterload import limits
 from afterload.estimates import CapEstimate, Estimates, QueueEstimate
 from afterload.model.backlog import cap_rate_per_min
-from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, quoted, slug, where
+from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, quoted, where
+from afterload.plan.terraform import resource
 from afterload.scenario import Queue
 from afterload.scenario.capacity_schema import Pollers
 from afterload.units import format_duration, format_rate
@@ -155,17 +156,17 @@ def _edit(target: str, pollers: Pollers | None, safe: int) -> dict[str, Any]:
 
 
 def _terraform(queue: Queue, safe: int) -> tuple[str, ...]:
+    name = queue.resources.function or "function"
+    if queue.service == "lambda-async":
+        return (resource("aws_lambda_function", name, {"reserved_concurrent_executions": safe}),)
     if queue.service != "sqs-lambda":
         return ()
-    block = f"scaling_config {{\n    maximum_concurrency = {safe}\n  }}"
+    values: dict[str, Any] = {"scaling_config": {"maximum_concurrency": safe}}
     if queue.provisioned_pollers is not None:
         bounded = _bounded(queue.provisioned_pollers, safe)
-        least, most = f"minimum_pollers = {bounded.minimum}", f"maximum_pollers = {bounded.maximum}"
-        block = f"provisioned_poller_config {{\n    {least}\n    {most}\n  }}"
-    return (
-        f'resource "aws_lambda_event_source_mapping" "{slug(queue.resources.function or "mapping")}" {{\n'
-        f"  # beside what the mapping has already\n  {block}\n}}",
-    )
+        pollers = {"minimum_pollers": bounded.minimum, "maximum_pollers": bounded.maximum}
+        values = {"provisioned_poller_config": pollers}
+    return (resource("aws_lambda_event_source_mapping", queue.resources.function or "mapping", values),)
 
 
 CHANGE = Change(

@@ -11,6 +11,7 @@ from afterload.plan.change import (
     DO,
     IN_PLACE,
     NEEDS_EVIDENCE,
+    NOT_HERE,
     Change,
     PlanItem,
     counted,
@@ -62,8 +63,8 @@ def _client(estimates: Estimates, name: str, client: Client) -> PlanItem:
     standard = _standard(client)
     if standard is None:
         return PlanItem(
-            ID, target, NEEDS_EVIDENCE,
-            f"{evidence} This SDK has no standard mode: bound its attempts and give it a retry budget in the code.",
+            ID, target, NOT_HERE,
+            f"{evidence} This SDK has no standard mode: a retry budget takes its place.",
             owner=owner,
         )  # fmt: skip
     usual = standard.attempts or 3

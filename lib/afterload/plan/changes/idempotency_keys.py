@@ -1,0 +1,111 @@
+"""Idempotency keys that outlive the oldest work that may be replayed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from afterload.estimates import Estimates
+from afterload.plan.change import (
+    DO,
+    IN_PLACE,
+    NEEDS_EVIDENCE,
+    NOT_HERE,
+    Change,
+    PlanItem,
+    counted,
+    owner_of,
+    seconds_text,
+    share,
+    where,
+)
+from afterload.plan.terraform import resource
+from afterload.replays import ReplayEstimate, estimate_replays
+from afterload.units import format_duration, format_number
+
+__all__ = ["CHANGE"]
+
+ID = "idempotency-keys"
+# Queues that deliver at least once.
+REDELIVERING = ("sqs-lambda", "lambda-async", "stream-lambda")
+USUAL_MIN = 24 * 60.0
+
+
+def _items(estimates: Estimates) -> Iterator[PlanItem]:
+    known = {item.name: item for item in estimate_replays(estimates)}
+    for name, queue in estimates.loaded.scenario.queues.items():
+        if name in known:
+            yield _item(estimates, known[name])
+        elif queue.service in REDELIVERING:
+            line = where(estimates.loaded, "queues", name, "service")
+            words = f"Its service delivers at least once ({line}). Does work done twice take effect twice?"
+            yield PlanItem(
+                ID, f"queues.{name}", NEEDS_EVIDENCE, f"{words} Give queues.{name}.idempotency.",
+                owner=owner_of(estimates, queue),
+            )  # fmt: skip
+
+
+def _item(estimates: Estimates, item: ReplayEstimate) -> PlanItem:
+    loaded, target = estimates.loaded, f"queues.{item.name}"
+    owner = owner_of(estimates, loaded.scenario.queues[item.name])
+    line = where(loaded, "queues", item.name, "idempotency")
+    oldest = f"the oldest work is {format_duration(item.oldest_min)} old when it is done again"
+    life = item.given.key_life_min
+    if life is not None and item.is_covered:
+        words = f"Keys live {format_duration(life)}, and {oldest} ({line})."
+        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+    if life is None and item.duplicates.duplicates <= 0:
+        words = f"There are no keys, and no try or delivery takes effect twice at the shares given ({line})."
+        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+    planned = max(USUAL_MIN, 60.0 * math.ceil(item.oldest_min / 60 - 1e-9))
+    have = "There are no keys" if life is None else f"Keys live {format_duration(life)}"
+    return PlanItem(
+        ID, target, DO, f"{have}, and {oldest} ({line}).",
+        bounds=_bounds(item, planned),
+        price=f"Every key is kept for {format_duration(planned)}{'' if life is None else f', not {format_duration(life)}'}.",
+        owner=owner,
+        apply=(
+            "# write the key before the effect, and only if it is not there; set expires to the time of writing "
+            f"+ {round(planned * 60)} s",
+            "aws dynamodb update-time-to-live --table-name KEY_TABLE --time-to-live-specification "
+            "Enabled=true,AttributeName=expires",
+        ),
+        undo=(
+            "# take the keys out of the handler" if life is None
+            else f"# set expires to the time of writing + {round(life * 60)} s again",
+        ),
+        terraform=(
+            resource("aws_dynamodb_table", "idempotency_keys", {"ttl": {"attribute_name": "expires", "enabled": True}}),
+        ),
+        edit={f"{target}.idempotency.key_life": seconds_text(planned)},
+        effort_days=5.0 if life is None else 0.5,
+    )  # fmt: skip
+
+
+def _bounds(item: ReplayEstimate, planned_min: float) -> str:
+    kept = format_duration(planned_min)
+    if item.given.key_life_min is None:
+        rate = f"{format_number(1000 * item.duplicates.duplicates)} in 1,000 items"
+        many = (
+            ""
+            if item.expected_duplicates is None
+            else f", {counted(item.expected_duplicates, 'side effect')} in this event"
+        )
+        return f"Bounds side effects that happen twice: {rate}{many} today, nothing within {kept}."
+    part = item.unprotected_share
+    late = "Part of what" if part is None else f"{share(part)} of what"
+    return f"{late} is done again comes after its key has expired today, nothing with {kept}."
+
+
+CHANGE = Change(
+    id=ID,
+    order=3,
+    title="Idempotency keys that outlive the oldest replay",
+    why="A recovery does work again: without a key that is still there, orders are placed and money is taken twice.",
+    exercise="In a test account replay work as old as the oldest here and count side effects: one for each item.",
+    reference="Builders' Library, making retries safe with idempotent APIs",
+    items=_items,
+    applies_when="work that is delivered or tried again takes effect again, or comes after its key has expired",
+    effort_days=5,
+    risk="A key written after the effect, or one that marks a failure as done, protects from nothing.",
+)

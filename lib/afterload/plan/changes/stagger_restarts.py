@@ -1,0 +1,106 @@
+"""Restarts in steps: a process that starts has a full retry quota."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from afterload.clients import ClientKind, client_kinds
+from afterload.estimates import Estimates
+from afterload.plan.change import (
+    DO,
+    IN_PLACE,
+    NEEDS_EVIDENCE,
+    NOT_HERE,
+    Change,
+    PlanItem,
+    counted,
+    owner_of,
+    per_min_text,
+    where,
+)
+from afterload.units import format_count, format_rate
+
+__all__ = ["CHANGE"]
+
+ID = "stagger-restarts"
+
+
+def _items(estimates: Estimates) -> Iterator[PlanItem]:
+    for kind in client_kinds(estimates.loaded.scenario):
+        view = kind.view(1.0)
+        # Without a reserve there is nothing that a restart renews.
+        if view is not None and view.burst_retries and view.successes_to_refill:
+            yield _item(estimates, kind, view.burst_retries)
+
+
+def _item(estimates: Estimates, kind: ClientKind, held: float) -> PlanItem:
+    loaded, client, target = estimates.loaded, kind.client, f"clients.{kind.name}"
+    owner = owner_of(estimates, client)
+    each = held / client.number
+    line = where(loaded, "clients", kind.name, "number")
+    evidence = (
+        f"{counted(client.number, 'client')} of {client.sdk} that start anew hold {counted(held, 'retry')}, "
+        f"{counted(each, 'retry')} each ({line})."
+    )
+    dependency = loaded.scenario.dependencies.get(client.dependency or "")
+    if dependency is None:
+        ask = f"{evidence} Whether they fit needs {target}.dependency."
+        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
+    room = dependency.tested_rate_per_min - dependency.direct_rate_per_min - dependency.control_rate_per_min
+    if room <= 0:
+        ask = f"{evidence} Traffic at rest leaves no room at {client.dependency}: test it to a higher rate."
+        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
+    fits = f"There is room for {format_rate(room)} at {client.dependency}"
+    if held <= room:
+        words = f"{evidence} {fits}: even all of them at once fit into one minute."
+        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+    safe = room / each
+    given = client.restarts_per_min
+    if given is not None and given <= safe * (1 + 1e-9):
+        words = f"{evidence} {fits}, and at most {counted(given, 'client')} a minute start."
+        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+    pace = _pace(safe)
+    now = "at once" if given is None else f"at {counted(given, 'client')} a minute"
+    return PlanItem(
+        ID, target, DO, f"{evidence} {fits}.",
+        bounds=(
+            f"Bounds the retries that a restart in an outage adds: {counted(held, 'retry')} {now}, where {format_rate(room)} "
+            f"fit; with it {format_rate(pace * each)}."
+        ),
+        price=f"A restart of the whole fleet takes {format_count(client.number / pace)} min.",
+        owner=owner,
+        apply=(f"# while the dependency fails, restart {_words(pace)} and hold deployments",),
+        undo=("# restart at the usual pace again once the dependency is back",),
+        edit={f"{target}.restarts": per_min_text(pace)},
+    )  # fmt: skip
+
+
+def _pace(safe_per_min: float) -> float:
+    """A rate that people can keep: whole clients a minute, or one every so many whole minutes."""
+    if safe_per_min >= 1:
+        return float(int(safe_per_min + 1e-9))
+    return 1 / math.ceil(1 / safe_per_min - 1e-9)
+
+
+def _words(pace: float) -> str:
+    if pace >= 1:
+        return f"at most {counted(pace, 'client')} a minute"
+    return f"1 client every {format_count(1 / pace)} min"
+
+
+CHANGE = Change(
+    id=ID,
+    order=1,
+    title="Restarts in steps while a dependency fails",
+    why="A process that starts has a full retry quota: restarting a fleet renews the burst that the outage had used up.",
+    exercise=(
+        "In a test account fail the dependency until retry quotas are empty, restart the fleet at this pace, and see "
+        "attempts stay within what the dependency was tested to bear."
+    ),
+    reference="SDK reference guide, retry behaviour",
+    items=_items,
+    applies_when="the retry quotas of a fleet that starts anew hold more than its dependency has room for",
+    effort_days=0.5,
+    risk="A fault that only a restart mends lasts longer: the pace is for restarts that can wait.",
+)
