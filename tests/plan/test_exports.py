@@ -146,6 +146,8 @@ def test_numbers_in_the_words_are_those_of_the_records(whole: Any) -> None:
             assert record["drain_today_min"] - record["drain_planned_min"] == pytest.approx(bought - cost, abs=1e-5)
 
 
-@pytest.mark.parametrize(("minutes", "words"), [(-12, "-12 min"), (12, "12 min"), (0, "0 min"), (-1e-9, "0 min")])
-def test_only_what_is_shown_has_a_sign(minutes: float, words: str) -> None:
+@pytest.mark.parametrize(
+    ("minutes", "words"), [(-12, "-12 min"), (12, "12 min"), (0, "0 min"), (-1e-9, "0 min"), (1e-9, "0 min")]
+)
+def test_differences_of_rounding_are_none(minutes: float, words: str) -> None:
     assert signed_minutes(minutes) == words

@@ -13,6 +13,8 @@ __all__ = ["difference_words", "minutes_bought", "signed_minutes", "worth"]
 
 # Changes of a measure below these shares of it are not told.
 TOLD_SHARE = 0.005
+# Differences of two simulations below this are those of rounding.
+ROUNDING_MIN = 1e-6
 
 
 def worth(item: PlanItem) -> str:
@@ -66,9 +68,9 @@ def _range(drain: Difference) -> str:
 
 def signed_minutes(minutes: float) -> str:
     """Minutes with a minus where it costs: "-12 min"."""
-    shown = format_minutes(abs(minutes))
-    # What is less than the last digit shown has no sign.
-    return f"-{shown}" if minutes < 0 and shown != format_minutes(0.0) else shown
+    if abs(minutes) < ROUNDING_MIN:
+        return format_minutes(0.0)
+    return f"-{format_minutes(-minutes)}" if minutes < 0 else format_minutes(minutes)
 
 
 def _others(worth: Worth, prefix: str) -> Iterator[str]:
