@@ -50,7 +50,6 @@ from afterload.figures import (
     worth,
 )
 from afterload.findings import SplitWindow, split_windows
-from afterload.findings.alignment import align
 from afterload.findings.audit import Audit, build_audit, inventory_of
 from afterload.findings.telemetry import Measured, measure
 from afterload.impairments import (
@@ -438,8 +437,7 @@ class Workbook:
 
     def alignment(self) -> Shown:
         """The team's own events beside the provider's: which follow which, and what that account leaves open."""
-        laid = align(self.loaded.own_timeline, self.loaded.timeline)
-        return _sized(alignment.alignment_figure(laid, self.loaded.scenario.time_zone, self.loaded.name))
+        return _sized(alignment.alignment_of(self.loaded))
 
     def postmortem_split(self) -> Shown:
         """What reached past the restore."""

@@ -90,7 +90,7 @@ def test_markdown_shows_names_as_they_are(make: Make, name: str) -> None:
     escaped = re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", name)
     assert escaped in outside
     headings = [line for line in outside.splitlines() if line.startswith("#")]
-    assert len(headings) == 1 + len(made.plan.items)
+    assert len(headings) == 1 + len(made.plan.about)
 
 
 def test_a_fence_is_longer_than_any_run_of_ticks_inside(make: Make) -> None:
@@ -113,7 +113,7 @@ def test_markdown_has_every_line_with_its_commands(whole: Any) -> None:
     for item in whole.plan.items:
         for command in (*item.apply, *item.undo):
             assert f"\n{command}\n" in text
-    assert text.count("\n## ") == len(whole.plan.items)
+    assert text.count("\n## ") == len(whole.plan.about)
 
 
 def sentences(made: Any) -> list[str]:

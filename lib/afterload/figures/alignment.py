@@ -8,15 +8,21 @@ from zoneinfo import ZoneInfo
 from afterload.figures.charts import AFTER, BEFORE, GREY, MOST_VALUES, Clock, alt, evenly, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph
-from afterload.findings.alignment import Alignment, Follower
+from afterload.findings.alignment import Alignment, Follower, align
 from afterload.findings.phrases import counted
-from afterload.scenario import TimelineEvent
+from afterload.scenario import LoadedScenario, TimelineEvent
 from afterload.units import format_instant, format_minutes
 
-__all__ = ["alignment_figure"]
+__all__ = ["alignment_figure", "alignment_of"]
 
 THEIRS, FOLLOWS, OPEN = "provider", "ours, follows", "ours, not explained"
 _LANES = (THEIRS, FOLLOWS, OPEN)
+
+
+def alignment_of(loaded: LoadedScenario) -> Figure | Prose:
+    """The team's own timeline of a scenario beside that of the incident."""
+    laid = align(loaded.own_timeline, loaded.timeline)
+    return alignment_figure(laid, loaded.scenario.time_zone, loaded.name)
 
 
 def alignment_figure(alignment: Alignment, zone: ZoneInfo, source: str) -> Figure | Prose:

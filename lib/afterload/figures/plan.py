@@ -9,7 +9,7 @@ from afterload.figures.figure import Prose, Table
 from afterload.figures.words import sentence_list
 from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, Plan
 from afterload.plan.change import counted
-from afterload.plan.wording import minutes_bought, worth
+from afterload.plan.wording import effort_and_risk, minutes_bought, worth
 
 __all__ = ["plan_answer", "plan_details", "plan_table"]
 
@@ -40,6 +40,11 @@ def plan_answer(plan: Plan) -> Prose:
         "without minutes says what else it bounds, and one that buys nothing here says so. Words in capitals in a "
         "command, such as MAPPING_UUID, stand for your own names."
     )
+    if plan.absent:
+        names = ", ".join(change.title[0].lower() + change.title[1:] for change in plan.absent)
+        lines.append(
+            f"The scenario has nothing for {len(plan.absent)} of {len(plan.changes)} changes of the catalogue: {names}."
+        )
     return sentence_list(lines)
 
 
@@ -58,8 +63,12 @@ def plan_table(plan: Plan) -> Table:
             "minutes bought": minutes_bought(item),
             "owner": item.owner,
         }
-        for place, item in enumerate(plan.items, 1)
+        for place, item in enumerate(plan.about, 1)
     ]
+    if not records:
+        return Table(
+            ("#", "change", "where", "status", "minutes bought", "owner"), (), caption="The plan has no lines here"
+        )
     formats: dict[str, Any] = dict.fromkeys(records[0], str) | {"#": _same, "minutes bought": _same}
     return Table.of(records, formats, caption="The plan in order", status="status")
 
@@ -71,7 +80,7 @@ def _same(text: str) -> str:
 def plan_details(plan: Plan) -> Prose:
     """Every line whole: evidence, worth, price, owner, commands, exercise, reference."""
     html, text = [], []
-    for place, item in enumerate(plan.items, 1):
+    for place, item in enumerate(plan.about, 1):
         change = plan.change(item)
         title = f"{place}. {change.title}{f': {item.target}' if item.target else ''}"
         facts = [
@@ -79,6 +88,7 @@ def plan_details(plan: Plan) -> Prose:
             ("Why", change.why),
             ("Evidence", item.evidence),
             ("Worth", worth(item)),
+            ("Effort and risk", effort_and_risk(plan, item)),
             ("Exercise", change.exercise),
             ("Reference", change.reference),
         ]
@@ -87,10 +97,10 @@ def plan_details(plan: Plan) -> Prose:
         html.append(
             f'<section class="af-change"><h3>{escape(title)} '
             f'<span class="af-status-{item.status.replace(" ", "-")}">{item.status}</span></h3><dl>{rows}'
-            f"{_block('Apply', item.apply)}{_block('Undo', item.undo)}</dl></section>"
+            f"{_block('Apply', item.apply)}{_block('Undo', item.undo)}{_block('Terraform', item.terraform)}</dl></section>"
         )
         lines = [f"{title} [{item.status}]", *(f"  {name}: {value}" for name, value in shown)]
-        for word, commands in (("Apply", item.apply), ("Undo", item.undo)):
+        for word, commands in (("Apply", item.apply), ("Undo", item.undo), ("Terraform", item.terraform)):
             lines += [f"  {word}: {command}" for command in commands]
         text.append("\n".join(lines))
     return Prose("".join(html), "\n\n".join(text))

@@ -8,6 +8,7 @@ from html import escape
 from afterload.coupling import Coupling
 from afterload.errors import ModelError
 from afterload.estimates import Estimates
+from afterload.figures.alignment import alignment_of
 from afterload.figures.causes import causes_table
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.postmortem_charts import MISSED, NO_POSTMORTEM, durations_figure, timeline_figure
@@ -48,6 +49,7 @@ def sections(
         ("Summary", postmortem_answer(loaded)),
         (IMPACT, impact_table(estimates)),
         ("Timeline", timeline_figure(loaded)),
+        ("Beside the provider's timeline", alignment_of(loaded)),
         (SPLIT, split_table(loaded)),
         ("Durations", durations_figure(estimates)),
         ("What began it and what sustained it", causes_table(estimates, coupling)),

@@ -18,6 +18,8 @@ from afterload.plan.worth import CASES, Appraisal, Appraiser, Difference
 __all__ = ["ORDERS", "Order", "Plan", "build_plan", "catalogue"]
 
 _RANK = {DO: 0, NEEDS_EVIDENCE: 1, IN_PLACE: 2, NOT_HERE: 3}
+# The guide's own five changes: of equal worth they stand before what goes with them.
+GUIDE = ("standard-retries", "age-limit", "drain-cap", "pause-list", "measure-recovery")
 # An end to "never" is worth more than any number of minutes.
 NEVER_ENDED_MIN = 1e9
 
@@ -44,6 +46,16 @@ class Plan:
     def effort_days(self, item: PlanItem) -> float:
         """Person-days of a line."""
         return self.change(item).effort_days if item.effort_days is None else item.effort_days
+
+    @property
+    def about(self) -> tuple[PlanItem, ...]:
+        """The lines that are about something in the scenario, in order."""
+        return tuple(item for item in self.items if item.target)
+
+    @property
+    def absent(self) -> tuple[Change, ...]:
+        """The changes of the catalogue that the scenario has nothing for."""
+        return tuple(self.change(item) for item in self.items if not item.target)
 
     @property
     def open(self) -> tuple[PlanItem, ...]:
@@ -97,7 +109,7 @@ def build_plan(estimates: Estimates, order: Order = "guide", draws: int | None =
     return Plan(tuple(items), catalogue(), order, appraisal)
 
 
-Rank = tuple[float, float, int, float, str, str]
+Rank = tuple[float, float, int, float, bool, str, str]
 
 
 def _ranker(order: Order, appraiser: Appraiser | None) -> Callable[[Change, PlanItem], Rank]:
@@ -108,10 +120,10 @@ def _ranker(order: Order, appraiser: Appraiser | None) -> Callable[[Change, Plan
             gains = [_gain(appraiser.alone(item.edit, case)["empty_min"]) for case in CASES]
         gain = max(gains)
         if order == "guide":
-            return change.order, float(status), 0, -gain, change.id, item.target
+            return change.order, float(status), 0, -gain, change.id not in GUIDE, change.id, item.target
         days = change.effort_days if item.effort_days is None else item.effort_days
         worth = gain if order == "minutes" else gain / max(days, 0.1)
-        return 0.0, float(status), int(gain <= 0), -worth, change.id, item.target
+        return 0.0, float(status), int(gain <= 0), -worth, change.id not in GUIDE, change.id, item.target
 
     return rank
 

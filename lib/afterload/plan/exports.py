@@ -13,7 +13,7 @@ from afterload.estimates import Estimates
 from afterload.plan.build import Plan
 from afterload.plan.change import PlanItem
 from afterload.plan.compare import Snapshot
-from afterload.plan.wording import minutes_bought, worth
+from afterload.plan.wording import effort_and_risk, minutes_bought, worth
 from afterload.units import format_minutes
 
 __all__ = ["plain_markdown", "plan_csv", "plan_json", "plan_markdown", "plan_records"]
@@ -45,6 +45,10 @@ def _record(place: int, plan: Plan, item: PlanItem) -> dict[str, Any]:
         "cost_min": _rounded(item.cost_min),
         "apply": list(item.apply),
         "undo": list(item.undo),
+        "terraform": list(item.terraform),
+        "edit": dict(item.edit),
+        "effort_days": plan.effort_days(item),
+        "risk": change.risk,
         "why": change.why,
         "exercise": change.exercise,
         "reference": change.reference,
@@ -58,6 +62,8 @@ def _rounded(minutes: float | None) -> float | None:
 def _cell(value: Any) -> Any:
     if isinstance(value, list):
         value = "\n".join(value)
+    if isinstance(value, dict):
+        value = "\n".join(f"{path}={item}" for path, item in value.items())
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return "" if value is None else value
@@ -97,9 +103,9 @@ def plain_markdown(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", text)
 
 
-def _fence(lines: tuple[str, ...]) -> list[str]:
+def _fence(lines: tuple[str, ...], language: str) -> list[str]:
     ticks = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0))
-    return [f"{ticks}sh", *lines, ticks]
+    return [f"{ticks}{language}", *lines, ticks]
 
 
 def plan_markdown(plan: Plan, estimates: Estimates) -> str:
@@ -115,10 +121,13 @@ def plan_markdown(plan: Plan, estimates: Estimates) -> str:
         "| # | Change | Where | Status | Minutes bought | Owner |",
         "| ---: | --- | --- | --- | ---: | --- |",
     ]
-    for place, item in enumerate(plan.items, 1):
+    for place, item in enumerate(plan.about, 1):
         cells = (str(place), plan.change(item).title, item.target, item.status, minutes_bought(item), item.owner)
         lines.append(f"| {' | '.join(plain_markdown(cell) for cell in cells)} |")
-    for place, item in enumerate(plan.items, 1):
+    if plan.absent:
+        names = ", ".join(plain_markdown(change.title[0].lower() + change.title[1:]) for change in plan.absent)
+        lines += ["", f"The scenario has nothing for: {names}."]
+    for place, item in enumerate(plan.about, 1):
         change = plan.change(item)
         lines += [
             "",
@@ -133,9 +142,11 @@ def plan_markdown(plan: Plan, estimates: Estimates) -> str:
         lines += [f"Evidence: {plain_markdown(item.evidence)}"]
         if worth(item):
             lines += ["", f"Worth: {plain_markdown(worth(item))}"]
-        for word, commands in (("Apply", item.apply), ("Undo", item.undo)):
+        if effort_and_risk(plan, item):
+            lines += ["", f"Effort and risk: {plain_markdown(effort_and_risk(plan, item))}"]
+        for word, commands in (("Apply", item.apply), ("Undo", item.undo), ("Terraform", item.terraform)):
             if commands:
-                lines += ["", f"{word}:", "", *_fence(commands)]
+                lines += ["", f"{word}:", "", *_fence(commands, "hcl" if word == "Terraform" else "sh")]
         lines += [
             "",
             f"Exercise: {plain_markdown(change.exercise)}",

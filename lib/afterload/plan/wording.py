@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterload.findings.phrases import counted
+from afterload.plan.build import Plan
 from afterload.plan.change import DO, PlanItem
 from afterload.plan.worth import CASES, Difference, Worth
 from afterload.units import format_duration, format_minutes, format_rate, format_share
 
-__all__ = ["difference_words", "minutes_bought", "signed_minutes", "worth"]
+__all__ = ["difference_words", "effort_and_risk", "minutes_bought", "signed_minutes", "worth"]
 
 # Changes of a measure below these shares of it are not told.
 TOLD_SHARE = 0.005
@@ -112,6 +113,14 @@ def _minutes(minutes: float | None) -> str:
     if minutes is None:
         return "never"
     return format_minutes(minutes) if minutes < 2880 else format_duration(minutes)
+
+
+def effort_and_risk(plan: Plan, item: PlanItem) -> str:
+    """Person-days of a line that is to do, and what can go wrong with it; empty text for other lines."""
+    if item.status != DO:
+        return ""
+    days = plan.effort_days(item)
+    return f"About {days:g} person-day{'' if days == 1 else 's'}. {plan.change(item).risk}"
 
 
 def minutes_bought(item: PlanItem) -> str:
