@@ -106,7 +106,7 @@ def _existing(path: Path, team: str | None, zone: str | None) -> str:
             raise InputError(f"{path} exists, so it has a team already: leave --team out, or choose another file")
         load_scenario(path)
         try:
-            return path.read_bytes().decode("utf-8")
+            return path.read_bytes().decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as problem:
             raise OutputError(f"{path}: is not UTF-8, so it cannot be changed in place ({problem})") from None
     if not team or not zone:

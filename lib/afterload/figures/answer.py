@@ -182,6 +182,8 @@ def provenance(estimates: Estimates) -> Table:
     for name, queue in loaded.scenario.queues.items():
         if queue.arrival_rate.series is not None:
             rows.append((f"arrival series of {name}", queue.arrival_rate.series))
+    for kind, named in (("export", loaded.scenario.exports), ("telemetry", loaded.scenario.telemetry)):
+        rows += [(kind, file) for file in dict.fromkeys(item.file for item in named)]
     rows += [(f"override {path}", str(value)) for path, value in loaded.overrides.items()]
     rows.append(("Python", platform.python_version()))
     for package in PACKAGES:
