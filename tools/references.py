@@ -35,6 +35,8 @@ def execute(chapter: Path, target: Path) -> None:
         nb = read_notebook(executed)
     nb.metadata = read_notebook(chapter).metadata
     for cell in nb.cells:
+        # papermill ends the cell that it puts in with an empty line.
+        cell.source = cell.source.rstrip("\n")
         for name in ("papermill", "execution"):
             cell.metadata.pop(name, None)
     target.write_text(notebook_text(nb), encoding="utf-8")
