@@ -18,7 +18,7 @@ import click
 
 from afterload import __version__
 from afterload.commands.inputs import import_
-from afterload.commands.plans import compare, gate
+from afterload.commands.plans import compare, gate, plan
 from afterload.commands.postmortem import postmortem
 from afterload.commands.shared import SET, ReaderGoneError, echo
 from afterload.errors import AfterloadError, InputError, NotFoundError, OutputError, UnitError
@@ -182,6 +182,7 @@ def examples() -> None:
 
 cli.add_command(compare)
 cli.add_command(gate)
+cli.add_command(plan)
 cli.add_command(import_)
 cli.add_command(postmortem)
 

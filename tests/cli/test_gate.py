@@ -54,3 +54,29 @@ def test_compare_shows_what_differs(afterload, tmp_path):
     )
     assert (tmp_path / "d.md").read_text().count(r"| queues.orders.service\_rate | 1,800/min | 2,400/min |") == 1
     assert done.out.strip() == str(tmp_path / "d.md")
+
+
+def test_a_plan_in_every_form(afterload, tmp_path):
+    for form in ("markdown", "csv", "json", "jira", "github", "github-json"):
+        done = afterload("plan", ORDERS, "--format", form)
+        assert (done.code, done.err) == (0, "")
+        assert "queues.orders" in done.out or "queues-orders" in done.out
+    by_minutes = afterload("plan", ORDERS, "--order", "minutes", "-o", tmp_path / "plan.md")
+    assert by_minutes.out == f"{tmp_path / 'plan.md'}\n"
+    assert "## 1. An age limit" in (tmp_path / "plan.md").read_text()
+
+
+def test_entries_of_an_earlier_run_are_taken_over(afterload, tmp_path):
+    import csv
+
+    afterload("plan", ORDERS, "--format", "csv", "-o", tmp_path / "p.csv")
+    with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    rows[0]["agreed_owner"] = "Ana"
+    with (tmp_path / "p.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    again = afterload("plan", ORDERS, "--format", "csv", "--kept", tmp_path / "p.csv").out
+    assert next(csv.DictReader(again.splitlines()))["agreed_owner"] == "Ana"
+    assert afterload("plan", ORDERS, "--kept", tmp_path / "none.csv").code == 3

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from afterload.commands.shared import SET, echo
-from afterload.errors import InputError, ObjectiveError
+from afterload.errors import InputError, NotFoundError, ObjectiveError
 from afterload.files import write_whole
 
-__all__ = ["compare", "gate"]
+__all__ = ["compare", "gate", "plan"]
 
 
 @click.command()
@@ -74,3 +75,49 @@ def compare(before: str, after: str, markdown: bool, file: str | None) -> None:
     else:
         write_whole(file, text + "\n")
         echo(Path(file))
+
+
+FORMATS = ("markdown", "csv", "json", "jira", "github", "github-json")
+
+
+@click.command()
+@click.argument("file")
+@SET
+@click.option("--order", type=click.Choice(["guide", "minutes", "effort"]), default="guide", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="markdown", show_default=True)
+@click.option(
+    "--kept",
+    metavar="CSV",
+    help="A plan's CSV of an earlier run: owner, due date, progress and note are taken from it.",
+)
+@click.option("-o", "--output", "target", type=click.Path(dir_okay=False), help="File to write; printed by default.")
+def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str | None, target: str | None) -> None:
+    """Print the change plan of FILE: as Markdown, CSV, JSON, or for Jira and GitHub.
+
+    Lines keep their names over reruns, so that trackers update an issue instead of making a second one.
+    """
+    from afterload.estimates import estimate
+    from afterload.plan import build_plan, plan_csv, plan_json, plan_markdown
+    from afterload.plan.kept import read_kept
+    from afterload.plan.trackers import github_json, github_script, jira_csv
+    from afterload.scenario import load_scenario
+
+    if kept is not None and not Path(kept).exists():
+        raise NotFoundError(f"{kept}: no such file")
+    entered = read_kept(kept) if kept is not None else {}
+    estimates = estimate(load_scenario(file, overrides))
+    built = build_plan(estimates, order)  # type: ignore[arg-type]
+    writers: dict[str, Callable[[], str]] = {
+        "markdown": lambda: plan_markdown(built, estimates),
+        "csv": lambda: plan_csv(built, entered),
+        "json": lambda: plan_json(built, estimates, entered),
+        "jira": lambda: jira_csv(built, entered),
+        "github": lambda: github_script(built, entered),
+        "github-json": lambda: github_json(built, entered),
+    }
+    text = writers[form]()
+    if target is None:
+        echo(text, end="")
+    else:
+        write_whole(target, text)
+        echo(Path(target))

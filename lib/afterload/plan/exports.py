@@ -13,23 +13,37 @@ from afterload.estimates import Estimates
 from afterload.plan.build import Plan
 from afterload.plan.change import PlanItem
 from afterload.plan.compare import Snapshot
+from afterload.plan.kept import COLUMNS, GONE, Kept
 from afterload.plan.wording import effort_and_risk, minutes_bought, worth
 from afterload.units import format_minutes
 
-__all__ = ["plain_markdown", "plan_csv", "plan_json", "plan_markdown", "plan_records"]
+__all__ = ["formula_safe", "plain_markdown", "plan_csv", "plan_json", "plan_markdown", "plan_records"]
 
 # A spreadsheet reads a cell that begins with one of these as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
 
-def plan_records(plan: Plan) -> list[dict[str, Any]]:
-    """One record a line of the plan, in order, with numbers as numbers and None where they are not known."""
-    return [_record(place, plan, item) for place, item in enumerate(plan.items, 1)]
+def plan_records(plan: Plan, kept: Kept | None = None) -> list[dict[str, Any]]:
+    """One record a line of the plan, in order, with numbers as numbers and None where they are not known.
+
+    ``kept`` is what people entered in an earlier run's file; entries of lines that are gone stand at the end.
+    """
+    entered = kept or {}
+    records = [_record(place, plan, item, entered) for place, item in enumerate(plan.items, 1)]
+    known = {item.id for item in plan.items}
+    blank = dict.fromkeys(records[0])
+    records += [
+        {**blank, "id": name, "status": GONE, **entry, "apply": [], "undo": [], "terraform": [], "edit": {}}
+        for name, entry in entered.items()
+        if name not in known
+    ]
+    return records
 
 
-def _record(place: int, plan: Plan, item: PlanItem) -> dict[str, Any]:
+def _record(place: int, plan: Plan, item: PlanItem, kept: Kept) -> dict[str, Any]:
     change = plan.change(item)
+    entry = kept.get(item.id, {})
     return {
         "id": item.id,
         "place": place,
@@ -37,6 +51,7 @@ def _record(place: int, plan: Plan, item: PlanItem) -> dict[str, Any]:
         "target": item.target,
         "status": item.status,
         "owner": item.owner,
+        **{name: entry.get(name, "") for name in COLUMNS},
         "evidence": item.evidence,
         "worth": worth(item),
         "drain_today_min": _rounded(item.today_min),
@@ -64,22 +79,28 @@ def _cell(value: Any) -> Any:
         value = "\n".join(value)
     if isinstance(value, dict):
         value = "\n".join(f"{path}={item}" for path, item in value.items())
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return "" if value is None else value
+    return "" if value is None else formula_safe(value)
 
 
-def plan_csv(plan: Plan) -> str:
-    """The plan as CSV. Text that a spreadsheet would read as a formula gets an apostrophe before it."""
+def formula_safe(value: Any) -> Any:
+    """Text that a spreadsheet would read as a formula with an apostrophe before it; everything else as it is."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def plan_csv(plan: Plan, kept: Kept | None = None) -> str:
+    """The plan as CSV. Text that a spreadsheet would read as a formula gets an apostrophe before it.
+
+    The columns agreed_owner, due, progress and note are people's: what they enter there is kept over reruns.
+    """
     out = io.StringIO()
-    records = plan_records(plan)
+    records = plan_records(plan, kept)
     writer = csv.DictWriter(out, list(records[0]), lineterminator="\r\n")
     writer.writeheader()
     writer.writerows({key: _cell(value) for key, value in record.items()} for record in records)
     return out.getvalue()
 
 
-def plan_json(plan: Plan, estimates: Estimates) -> str:
+def plan_json(plan: Plan, estimates: Estimates, kept: Kept | None = None) -> str:
     """The plan as JSON, with team, incident, input digest and version."""
     loaded = estimates.loaded
     scenario = loaded.scenario
@@ -92,7 +113,7 @@ def plan_json(plan: Plan, estimates: Estimates) -> str:
         "recovery_objective_min": scenario.recovery_objective_min,
         "input_sha256": loaded.digest,
         "afterload": __version__,
-        "changes": plan_records(plan),
+        "changes": plan_records(plan, kept),
         "snapshot": Snapshot.of(estimates, plan).record(),
     }
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -19,6 +19,7 @@ from afterload.estimates import Estimates, estimate
 from afterload.figures import answer
 from afterload.files import write_all
 from afterload.plan import Plan, build_plan, plan_csv, plan_json, plan_markdown
+from afterload.plan.kept import read_kept
 from afterload.report.exporter import PacketExporter
 from afterload.report.markdown import postmortem_markdown
 from afterload.report.nodes import notebook_text, read_notebook
@@ -186,10 +187,12 @@ def _plan_files(loaded: LoadedScenario, stem: Path) -> tuple[tuple[str, ...], di
         estimates = estimate(loaded)
         plan = build_plan(estimates)
         summary = tuple(answer.answer(estimates, plan).text.splitlines())
+        table = stem.with_name(f"{stem.name}-plan.csv")
+        kept = read_kept(table)
         files = {
-            stem.with_name(f"{stem.name}-plan.csv"): plan_csv(plan),
+            table: plan_csv(plan, kept),
             stem.with_name(f"{stem.name}-plan.md"): plan_markdown(plan, estimates),
-            stem.with_name(f"{stem.name}-plan.json"): plan_json(plan, estimates),
+            stem.with_name(f"{stem.name}-plan.json"): plan_json(plan, estimates, kept),
         }
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the chapters are written
         return (), {}, f"plan files: {type(problem).__name__}: {problem}"

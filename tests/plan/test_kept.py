@@ -1,0 +1,118 @@
+"""What people enter is kept over reruns, and trackers get each line once."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import stat
+import subprocess
+
+import pytest
+
+from afterload.errors import InputError
+from afterload.plan import plan_csv
+from afterload.plan.kept import COLUMNS, GONE, read_kept
+from afterload.plan.trackers import github_json, github_script, jira_csv
+
+LINE = "age-limit:queues.q"
+
+
+@pytest.fixture
+def made(queue):
+    return queue(goes_stale_after="15 min")
+
+
+def edited(text, delimiter=",", mark="", **entries):
+    """The file as a person saves it, with entries of one line changed."""
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    for row in rows:
+        if row["id"] == LINE:
+            row.update(entries)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), delimiter=delimiter, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return mark + out.getvalue()
+
+
+@pytest.mark.parametrize(("delimiter", "mark"), [(",", ""), (";", "\ufeff"), ("\t", "")])
+def test_entries_are_kept_whatever_spreadsheet_saved_them(made, tmp_path, delimiter, mark):
+    path = tmp_path / "t-plan.csv"
+    entries = {"agreed_owner": "Ana's team", "due": "2026-01-15", "progress": "half", "note": "=not a formula"}
+    path.write_text(edited(plan_csv(made.plan), delimiter, mark, **entries), encoding="utf-8")
+    kept = read_kept(path)
+    assert kept == {LINE: entries}
+    again = plan_csv(made.plan, kept)
+    path.write_text(again, encoding="utf-8")
+    assert read_kept(path) == kept
+    assert plan_csv(made.plan, read_kept(path)) == again
+
+
+def test_entries_of_a_line_that_is_gone_are_not_lost(made, queue, tmp_path):
+    other = queue(goes_stale_after="none", arrival_rate="1,100/min")
+    kept = {"age-limit:queues.other": dict.fromkeys(COLUMNS, "x")}
+    rows = list(csv.DictReader(io.StringIO(plan_csv(other.plan, kept), newline="")))
+    assert (rows[-1]["id"], rows[-1]["status"], rows[-1]["note"]) == ("age-limit:queues.other", GONE, "x")
+
+
+def test_no_file_keeps_nothing_and_an_untouched_one_neither(made, tmp_path):
+    assert read_kept(tmp_path / "none.csv") == {}
+    (tmp_path / "t.csv").write_text(plan_csv(made.plan), encoding="utf-8")
+    assert read_kept(tmp_path / "t.csv") == {}
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [(b"a,b\n1,2\n", "has no column id"), (b"\xff\xfe\x00", "cannot be read"), (b'id,due\n"x,y\n', "is not CSV")],
+)
+def test_a_file_that_is_not_ours_is_not_taken_for_empty(tmp_path, data, words):
+    (tmp_path / "t.csv").write_bytes(data)
+    with pytest.raises(InputError, match=words):
+        read_kept(tmp_path / "t.csv")
+
+
+def test_trackers_get_the_open_lines_with_the_agreed_owner(made):
+    kept = {LINE: {"agreed_owner": "Ana", "due": "2026-01-15"}}
+    issues = json.loads(github_json(made.plan, kept))
+    assert [issue["id"] for issue in issues] == [item.id for item in made.plan.open]
+    issue = next(issue for issue in issues if issue["id"] == LINE)
+    assert (issue["owner"], issue["due"]) == ("Ana", "2026-01-15")
+    assert issue["marker"] in issue["body"]
+    assert len({issue["marker"] for issue in issues}) == len(issues)
+    rows = list(csv.DictReader(io.StringIO(jira_csv(made.plan, kept), newline="")))
+    assert [row["External ID"] for row in rows] == [issue["marker"] for issue in issues]
+    assert not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row.values())
+
+
+def test_the_script_makes_an_issue_once_and_then_updates_it(queue, tmp_path):
+    made = queue(goes_stale_after="15 min", resources={"function": "it's; rm -rf $(pwd)"})
+    # A stand-in for gh that keeps issues as files and finds them by the words of their body.
+    gh = tmp_path / "bin" / "gh"
+    gh.parent.mkdir()
+    gh.write_text(
+        "#!/usr/bin/env python3\n"
+        "import pathlib, sys\n"
+        "folder, words = pathlib.Path('issues'), sys.argv[1:]\n"
+        "folder.mkdir(exist_ok=True)\n"
+        "get = lambda name: words[words.index(name) + 1]\n"
+        "if words[:2] == ['issue', 'list']:\n"
+        "    word = get('--search').split()[0]\n"
+        "    print(*[p.name for p in sorted(folder.iterdir()) if '(' + word + ')' in p.read_text()][:1])\n"
+        "elif words[:2] == ['issue', 'create']:\n"
+        "    (folder / str(len(list(folder.iterdir())) + 1)).write_text(get('--title') + '\\n' + get('--body'))\n"
+        "elif words[:2] == ['issue', 'edit']:\n"
+        "    (folder / words[2]).write_text(get('--title') + '\\n' + get('--body'))\n"
+    )
+    gh.chmod(gh.stat().st_mode | stat.S_IXUSR)
+    (tmp_path / "issues.sh").write_text(github_script(made.plan, {}), encoding="utf-8")
+    env = {**os.environ, "PATH": f"{gh.parent}:{os.environ['PATH']}"}
+    for _ in range(2):
+        subprocess.run(["sh", "issues.sh"], cwd=tmp_path, env=env, check=True)
+        texts = [path.read_text() for path in (tmp_path / "issues").iterdir()]
+        assert len(texts) == len(made.plan.open)
+    assert {text.split("\n")[0] for text in texts} == {
+        f"{made.plan.change(item).title}: {item.target}" for item in made.plan.open
+    }
+    assert (tmp_path / "issues.sh").exists()
