@@ -60,6 +60,8 @@ def test_csv_round_trips(whole: Any) -> None:
                 assert float(row[key]) == value
             elif isinstance(value, list):
                 assert row[key].removeprefix("'") == "\n".join(value)
+            elif isinstance(value, dict):
+                assert row[key] == "\n".join(f"{path}={item}" for path, item in value.items())
             else:
                 assert row[key].removeprefix("'") == str(value)
 
