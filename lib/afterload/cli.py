@@ -124,11 +124,16 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
     from afterload.scenario import load_scenario
 
     loaded = load_scenario(file, overrides)
+    from afterload.coupling import couple, estimate_recovery
     from afterload.estimates import estimate
+    from afterload.figures.recovery import differing_sentences
     from afterload.figures.summary import summary
 
     estimates = estimate(loaded)
     echo("\n".join(summary(estimates)))
+    coupling = couple(loaded)
+    for line in differing_sentences(None if coupling is None else estimate_recovery(coupling), estimates.queues):
+        echo(line)
 
 
 @cli.command()

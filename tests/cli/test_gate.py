@@ -34,7 +34,7 @@ def test_wrong_objectives_end_with_3(afterload):
     assert "nearest: drain" in done.err
     done = afterload("gate", "builtin:scenarios/checkout-api.yaml", "--set", "fleets={}", "--objective", "launch=5min")
     assert done.code == 3
-    assert "has nothing that the objective launch is about" in done.err
+    assert "no scenario has anything that the objective launch is about" in done.err
     assert afterload("gate", ORDERS, "--objective", "6h", "--objective", "fresh=5h").err.endswith(
         "fresh is given twice\n"
     )

@@ -50,7 +50,7 @@ def account_table(imported: Imported) -> Table | Prose:
     if not imported.account.outcomes:
         return paragraph("The files offer no value for a field of this scenario.")
     rows = tuple(_row(outcome) for outcome in imported.account.outcomes)
-    columns = ("field", "found", "before", "what became of it", "basis", "from", "exported", "note")
+    columns = ("field", "found", "before", "what became of it", "note", "basis", "from", "exported")
     return Table(columns, rows, caption="Field by field")
 
 
@@ -59,7 +59,7 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
     when = "" if item.exported_at is None else format_instant(item.exported_at, ZoneInfo("UTC"))
     note = "; ".join(text for text in (outcome.reason, item.note) if text)
     before = "" if outcome.before is None else inline(outcome.before)
-    return (item.name, inline(item.value), before, FATES[outcome.fate], item.basis or "", item.where, when, note)
+    return (item.name, inline(item.value), before, FATES[outcome.fate], note, item.basis or "", item.where, when)
 
 
 def account_missing(imported: Imported) -> Table | Prose:

@@ -13,7 +13,7 @@ from afterload.errors import ApproximationWarning, MissingEvidenceWarning
 from afterload.estimates import Doubt, Estimates, QueueEstimate
 from afterload.figures.evidence import evidence_doubts, rest_words, rests
 from afterload.figures.figure import Prose, Table
-from afterload.figures.recovery import coupled_sentences
+from afterload.figures.recovery import coupled_sentences, differing_sentences
 from afterload.figures.retries import calls_in_words
 from afterload.figures.words import NEVER, doubts, span
 from afterload.model.retries import stack as stack_of
@@ -112,7 +112,8 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
     made_up = "Hypothetical: the numbers of this scenario are made up." if scenario.hypothetical else ""
     big, sentences = headline(estimates), [*_sentences(estimates), *coupled_sentences(recovery)]
     shown = [item for item in plan.items if item.status in (DO, NEEDS_EVIDENCE)]
-    shown = sorted(shown, key=lambda item: item.status != DO)[:SHOWN_CHANGES]
+    # What shortens a recovery comes first here; the plan itself keeps its order.
+    shown = sorted(shown, key=lambda item: (item.status != DO, not item.shortens))[:SHOWN_CHANGES]
     first = [
         f"{plan.change(item).title}{f' ({item.target})' if item.target else ''}. "
         f"{worth(item) if item.status == DO else item.evidence}"
@@ -120,7 +121,8 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
     ]
     changes = loaded.overrides
     changed = f"Values overridden for this run: {', '.join(f'{k}={v}' for k, v in changes.items())}." if changes else ""
-    warnings = [text for text in (made_up, changed, *evidence_doubts(loaded)) if text]
+    differing = differing_sentences(recovery, estimates.queues)
+    warnings = [text for text in (made_up, changed, *differing, *evidence_doubts(loaded)) if text]
     rested = [rest_words(item) for item in rests(estimates)]
     html = [
         '<div class="af-answer">',
@@ -163,7 +165,7 @@ def all_doubts(estimates: Estimates) -> Prose:
             words = f"no version is given, so the older figures of {preset.mode} mode are assumed"
             items.append((f"clients.{name}", Doubt(MissingEvidenceWarning, words)))
     if not items:
-        text = "No default was used and no figure is a known lower bound."
+        text = "Beside published limits and client presets no default was used, and no figure is a known lower bound."
         return Prose(f"<p>{text}</p>", text)
     return doubts(items)
 

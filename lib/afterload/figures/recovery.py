@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from afterload.coupling import CoupledEstimate, Coupling, Variant
+from afterload.estimates import QueueEstimate
 from afterload.figures.charts import COLOURS, GREY, LINE_LEGEND, Clock, alt, finish, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import NEVER, paragraph, sentence_list, span
@@ -16,6 +18,7 @@ from afterload.units import format_count, format_minutes, format_rate, format_sh
 
 __all__ = [
     "coupled_sentences",
+    "differing_sentences",
     "movers_figure",
     "recovery_answer",
     "recovery_figure",
@@ -73,6 +76,36 @@ def recovery_answer(estimate: CoupledEstimate | None) -> Prose:
     lines += coupled_sentences(estimate)
     lines += [f"{doubt.word} ({doubt.text})." for doubt in coupling.doubts]
     return sentence_list(lines)
+
+
+# Drains of one queue alone and coupled that differ by less than this share say the same.
+SAME_SHARE = 0.02
+
+
+def differing_sentences(estimate: CoupledEstimate | None, alone: Mapping[str, QueueEstimate]) -> list[str]:
+    """Queues whose recovery is another one once everything acts on each other, as the scenario starts."""
+    if estimate is None:
+        return []
+    found = []
+    result = estimate.today.result
+    for place, name in enumerate(estimate.coupling.queues):
+        coupled, single = _reached(result.drain_min[0, place]), alone[name].drain_min
+        if coupled == single:
+            continue
+        if coupled is not None and single is not None and abs(coupled - single) <= SAME_SHARE * max(coupled, single):
+            continue
+        down = [
+            other
+            for at, other in enumerate(estimate.coupling.dependencies)
+            if result.time_collapsed_min[0, at] > 0 or np.isnan(result.healed_at_min[0, at])
+        ]
+        why = f", since {', '.join(down)} is pushed over its capacity" if down else ""
+        text = "is never drained" if coupled is None and bool(result.never[0]) else f"is {_after(coupled, result)}"
+        found.append(
+            f"{name} alone would take {span(single)} to drain; with its dependency, retries and fleets acting on each other it "
+            f"{text}{why}. That is what counts: see the chapter on the recovery."
+        )
+    return found
 
 
 def coupled_sentences(estimate: CoupledEstimate | None) -> list[str]:

@@ -11,6 +11,7 @@ from afterload.figures.words import paragraph, sentence_list, span
 from afterload.findings.attempts import AttemptRatio
 from afterload.findings.telemetry import Measured, MeasuredQueue
 from afterload.scenario import LoadedScenario
+from afterload.scenario.evidence import standing
 from afterload.units import format_duration, format_number, format_rate, format_share
 
 __all__ = ["attempts_table", "back_tested", "measured_answer", "measured_signals", "throughput_table"]
@@ -49,11 +50,24 @@ def _sentences(loaded: LoadedScenario, measured: Measured) -> Iterator[str]:
                     )
                     yield f"{name}: {item.signal} {back}."
         yield from _test_sentences(queue)
+        if queue.test is not None and _is_hindsight(loaded, queue.name):
+            yield (
+                f"{queue.name}: its service rate was measured in this very drain, so the back-test shows that the model holds "
+                "with the right rates, not that they could have been known."
+            )
         yield from (f"{name}, not measured: {words}." for words in queue.why_not)
     yield from (f"Not measured: {words}." for words in measured.why_not)
     yield from (f"{remark}." if not str(remark).endswith(".") else str(remark) for remark in measured.remarks[:12])
     if len(measured.remarks) > 12:
         yield f"And {len(measured.remarks) - 12} more remarks about the files."
+
+
+def _is_hindsight(loaded: LoadedScenario, queue: str) -> bool:
+    """The scenario's service rate comes from the same file as what was served in the drain."""
+    evidence = loaded.scenario.evidence.get(f"queues.{queue}.service_rate")
+    files = {item.file for item in loaded.scenario.telemetry if item.queue == queue and item.signal == "served"}
+    basis = standing(loaded, f"queues.{queue}.service_rate").basis
+    return evidence is not None and basis == "measured" and evidence.file in files
 
 
 def _test_sentences(queue: MeasuredQueue) -> Iterator[str]:

@@ -95,6 +95,9 @@ def _sqs(head: DataPath, mapping: Resource, queue: str, inventory: Inventory) ->
     retention = _seen(inventory, "sqs.queue", queue, "retention_s")
     if retention is not None and isinstance(retention.value, int | float):
         yield _duration((*head, "retention"), retention, "sqs.retention_s.default")
+    visible = _seen(inventory, "sqs.queue", queue, "visibility_timeout_s")
+    if visible is not None and isinstance(visible.value, int | float):
+        yield _duration((*head, "visibility_timeout"), visible, "sqs.visibility_timeout_s.default")
     url = _seen(inventory, "sqs.queue", queue, "url")
     if url is not None and url.value:
         yield Proposal.seen((*head, "resources", "queue_url"), url.value, url.origin)

@@ -56,6 +56,7 @@ class Wishes:
 
 
 _NOTHING = Wishes()
+REFERENCE = "builtin:incidents/us-east-1-2025-10-20/"
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
     assigned, remarks = _assigned(read, wishes, data, from_cloud, Path(target))
     from_metrics, missing, doubts = _metrics(assigned, data, wishes)
     timeline = Timeline.joined(item.timeline for item in read if item.timeline is not None)
-    remarks += [*inventory.remarks, *doubts, *timeline.remarks]
+    remarks += [*_incident_remarks(data, bool(assigned), Path(target)), *inventory.remarks, *doubts, *timeline.remarks]
     remarks += [remark for item in read if item.metrics is not None for remark in item.metrics.remarks]
     proposals = [*_by_hand(wishes.values), *from_cloud, *from_metrics]
     beside: dict[Path, str] = {}
@@ -184,6 +185,37 @@ def import_again(loaded: LoadedScenario) -> Imported:
     if not files:
         return Imported(Account("", ()), {})
     return import_files(list(dict.fromkeys(files)), path.read_text(encoding="utf-8-sig"), path, wishes)
+
+
+def _incident_remarks(data: Any, has_metrics: bool, target: Path) -> list[Remark]:
+    """What does not fit the incident: metrics of another event, a timeline that is still that of the reference event."""
+    incident = data.get("incident") if isinstance(data, dict) else None
+    if not isinstance(incident, dict):
+        return []
+    evidence = (data.get("evidence") or {}).get("incident.trigger")
+    is_default = isinstance(evidence, dict) and evidence.get("basis") == "default"
+    found = []
+    if is_default and has_metrics:
+        found.append(
+            Remark(
+                "ask",
+                "the incident is still the reference event of October 2025: give your own times with --set incident.trigger=TIME "
+                "--set incident.restored_at=TIME --set incident.name=NAME",
+                target.name,
+            )
+        )
+    for name in ("timeline", "impacts"):
+        path = str(incident.get(name) or "")
+        if path.startswith(REFERENCE) and str(incident.get("trigger", ""))[:7] != "2025-10":
+            found.append(
+                Remark(
+                    "doubt",
+                    f"incident.{name} is that of the reference event of October 2025: give your own, or "
+                    f"--set incident.{name}=none",
+                    target.name,
+                )
+            )
+    return found
 
 
 def _as_named(read: Read, target: Path, dates: Mapping[str, dt.datetime]) -> Read:
@@ -257,6 +289,10 @@ def _by_hand(values: Mapping[str, Any]) -> list[Proposal]:
         else:
             path = tuple(parts)
         found.append(Proposal(path, value, "guessed", note="given by hand"))
+    if "incident.trigger" in values and "incident.name" not in values:
+        # A name of another event would stand at the top of every page.
+        day = str(values["incident.trigger"])[:10]
+        found.append(Proposal(("incident", "name"), f"incident of {day}", "default", source="the day of its trigger"))
     return found
 
 

@@ -96,6 +96,15 @@ class PlanItem:
         return None if bought is None else max(0.0, -bought)
 
     @property
+    def shortens(self) -> bool:
+        """True if a drain ends sooner with it, alone or in its place, in some starting state."""
+        return self.worths is not None and any(
+            part["empty_min"].ended or (part["empty_min"].bought or 0.0) > 1e-6
+            for worth in self.worths.values()
+            for part in (worth.alone, worth.cumulative)
+        )
+
+    @property
     def buys(self) -> bool:
         """True if it makes a measure of the recovery better in some starting state."""
         return self.worths is not None and any(worth.buys for worth in self.worths.values())

@@ -133,7 +133,7 @@ def _heading(entry: Entry, context: _Context) -> date | Trouble:
     if context.date is not None:
         return context.date
     text = entry.when.start.text if isinstance(entry.when, Span) else ""
-    return Trouble("ask", "date", f"{shown(text)} has no date: give date=, the day of the first such entry")
+    return Trouble("ask", "date", f"{shown(text)} has no date: give the day of the first such entry (--date)")
 
 
 def _after(settled: Settled, last: datetime, context: _Context, notes: Notes) -> Settled | None:
@@ -298,7 +298,7 @@ def _in_zone(written: Written, local: datetime, context: _Context) -> datetime |
     elif context.zone is None:
         return Trouble(
             "ask", "zone",
-            f"{text} has no zone: give zone=, such as ZoneInfo('America/Los_Angeles'), or write an offset behind it, such as "
+            f"{text} has no zone: give its zone (--zone), such as America/Los_Angeles, or write an offset behind it, such as "
             f"{local.isoformat(timespec='minutes')}-07:00",
         )  # fmt: skip
     else:
@@ -315,7 +315,7 @@ def _in_zone(written: Written, local: datetime, context: _Context) -> datetime |
     if len(readings) == 1:
         return _at_place(written, readings[0].at)
     every = " or ".join(f"{reading.at.isoformat(timespec='minutes')} ({reading.why})" for reading in readings)
-    return Trouble("ask", f"zone {where}", f"{text} may be {every}: write the offset, or give zone=")
+    return Trouble("ask", f"zone {where}", f"{text} may be {every}: write the offset, or give its zone (--zone)")
 
 
 def _at_place(written: Written, at: datetime) -> datetime | Trouble:
@@ -335,7 +335,7 @@ def _date_of(written: Written, context: _Context) -> date | Trouble:
     """The one day that written numbers mean, by the file's order and the day that a person gave."""
     text, days = shown(written.text), written.days
     if not days:
-        return Trouble("ask", "date", f"{text} has no date: give date=")
+        return Trouble("ask", "date", f"{text} has no date: give the day of the incident (--date)")
     if len(days) > 1 and context.order and all(day.year is not None or day.order for day in days):
         days = tuple(day for day in days if day.order == context.order) or days
     if len(days) > 1 and len({day.on(2024) for day in days}) == 1:
@@ -368,7 +368,7 @@ def _by_hint(text: str, days: tuple[Day, ...], written: Written, context: _Conte
         if len(near) == 1:
             return _on_weekday(written, near[0])
     if not possible:
-        return Trouble("ask", "year", f"{text} has no year: give date=, the day of the incident, or write the year")
+        return Trouble("ask", "year", f"{text} has no year: give the day of the incident (--date), or write the year")
     every = " or ".join(f"{found}{f' ({day.order})' if day.order else ''}" for found, day in possible.items())
-    remedy = "give date=, the day of the incident" if hint is None else f"it is not within {NEAR.days} days of {hint}"
+    remedy = "give the day of the incident (--date)" if hint is None else f"it is not within {NEAR.days} days of {hint}"
     return Trouble("ask", "order of the date", f"{text} may be {every}: {remedy}, or write the date as 2025-10-20")
