@@ -99,7 +99,7 @@ def test_ranges_in_one_cell(read, brief, cell, expected):
 @pytest.mark.parametrize(
     ("cell", "given", "words"),
     [
-        ("2025-10-20 02:25", {}, r"has no zone: give its zone (--zone)"),
+        ("2025-10-20 02:25", {}, r"has no zone: give its zone \(--zone\)"),
         ("02:25", {"zone": PACIFIC}, r"has no date: give the day of the"),
         ("03/04/2025 14:05Z", {}, r"2025-04-03 \(day first\) or 2025-03-04 \(month first\): give the day of the incident"),
         ("03/04/2025 14:05Z", {"date": DAY}, r"2025-04-03 .* or 2025-03-04 .*not within 7 days of 2025-10-20"),
