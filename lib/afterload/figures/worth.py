@@ -59,11 +59,13 @@ def _shown(minutes: float | None) -> str:
     return "never" if minutes is None else format_minutes(minutes)
 
 
-def worth_figure(plan: Plan, estimates: Estimates) -> Figure | Prose:
-    """Minutes to an empty backlog today and with each change alone."""
+def worth_figure(plan: Plan, estimates: Estimates) -> Figure | Prose | Table:
+    """Minutes to an empty backlog today and with each change alone; the table alone where nothing drains."""
     timed = _timed(plan)
     if not timed:
         return paragraph(NOTHING)
+    if not any(_drain(item).before != 0 or _drain(item).after != 0 for item in timed):
+        return worth_table(plan)
     shown, notes = drawn(timed, _weight)
     never = _never(plan)
     values: list[dict[str, Any]] = []
@@ -174,6 +176,8 @@ def waterfall_figure(plan: Plan, estimates: Estimates) -> Figure | Prose:
     if not timed or plan.appraisal is None:
         return paragraph(NOTHING)
     moving = [item for item in timed if any(_steps(item, case) for case in CASES)]
+    if not moving:
+        return paragraph("No change of the plan moves the time to an empty backlog, in either starting state.")
     shown, notes = drawn(moving, lambda item: max(_height(item, case) for case in CASES))
     never = _never(plan)
     charts = []

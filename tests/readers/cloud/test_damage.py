@@ -201,8 +201,8 @@ def test_no_secret_of_an_export_is_shown(read, name: str) -> None:
     assert SECRET not in (found if isinstance(found, str) else shown(found))
 
 
-def test_a_plan_of_50_mb_is_read_within_5_s_and_500_mb(tmp_path: Path) -> None:
-    """Processor time and peak memory of a process of its own; most of a large plan is resources of other types."""
+def test_a_plan_of_50_mb_is_read_within_500_mb(tmp_path: Path) -> None:
+    """Peak memory of a process of its own; most of a large plan is resources of other types. Its time is in the benchmark."""
     other = json.dumps(
         {
             "address": "aws_iam_policy.p", "mode": "managed", "type": "aws_iam_policy", "name": "p", "index": 1,
@@ -218,15 +218,14 @@ def test_a_plan_of_50_mb_is_read_within_5_s_and_500_mb(tmp_path: Path) -> None:
     )
     assert path.stat().st_size > 49_000_000
     code = (
-        "import resource, sys, time\n"
+        "import re, sys\n"
         "from afterload.readers.cloud import read_cloud_file\n"
-        "before = time.process_time()\n"
         "found = read_cloud_file(sys.argv[1])\n"
-        "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
-        "print(len(found.observations), time.process_time() - before, peak)"
+        # The kernel's own mark of this process; getrusage would tell that of the one it was forked from.
+        "status = open('/proc/self/status').read()\n"
+        "print(len(found.observations), int(re.search(r'VmHWM:\\s+(\\d+)', status)[1]) / 1024)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
-    count, seconds, peak_mb = map(float, done.stdout.split())
+    count, peak_mb = map(float, done.stdout.split())
     assert count
-    assert seconds < 5
     assert peak_mb < 500

@@ -101,7 +101,11 @@ def test_ranges_in_one_cell(read, brief, cell, expected):
     [
         ("2025-10-20 02:25", {}, r"has no zone: give its zone \(--zone\)"),
         ("02:25", {"zone": PACIFIC}, r"has no date: give the day of the"),
-        ("03/04/2025 14:05Z", {}, r"2025-04-03 \(day first\) or 2025-03-04 \(month first\): give the day of the incident"),
+        (
+            "03/04/2025 14:05Z",
+            {},
+            r"2025-04-03 \(day first\) or 2025-03-04 \(month first\): give the day of the incident",
+        ),
         ("03/04/2025 14:05Z", {"date": DAY}, r"2025-04-03 .* or 2025-03-04 .*not within 7 days of 2025-10-20"),
         ("10/20/25 14:05Z", {}, r"may be 2025-10-20 \(month first\)"),
         ("20 Oct 25 14:05Z", {}, r"2025-10-20 .* or 2020-10-25"),

@@ -127,5 +127,5 @@ CHANGE = Change(
     items=_items,
     applies_when="a client retries with waits that hold no chance",
     effort_days=0.5,
-    risk="None for the dependency; tests that expect fixed waits fail.",
+    risk="Tests that expect fixed waits fail; the dependency has nothing to lose.",
 )

@@ -77,5 +77,5 @@ CHANGE = Change(
     items=_items,
     applies_when="the interval from the restore to first-attempt age at baseline was never measured",
     effort_days=2,
-    risk="None for the service; a metric that counts retries as first attempts hides what it should show.",
+    risk="Nothing breaks; but a metric that counts retries as first attempts hides what it should show.",
 )
