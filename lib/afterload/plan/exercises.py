@@ -253,6 +253,10 @@ class _Writer:
                 passes.append(f"control loop {name}: renewals catch up at all.")
                 continue
             seconds = loop.waiting_at_restore / room
+            if not loop.waiting_at_restore:
+                expected.append(f"control loop {name}: no caller waits at the restore, so renewals go on as before.")
+                passes.append(f"control loop {name}: no lease runs out.")
+                continue
             expected.append(
                 f"control loop {name}: {callers} send at once; at {format_number(loop.capacity_per_s)}/s these and new ones "
                 f"take {format_duration(seconds / 60)} at the least, the time-out is {format_number(loop.timeout_s)} s."
