@@ -12,6 +12,7 @@ import pytest
 from botocore.validate import ParamValidator
 from chaoslib.exceptions import InvalidExperiment
 from chaoslib.experiment import ensure_experiment_is_valid
+from tests.plan.conftest import HEAD
 
 from afterload.coupling import couple, estimate_recovery
 from afterload.estimates import estimate
@@ -19,7 +20,6 @@ from afterload.plan.exercise_exports import exercise_chaostoolkit, exercise_fis
 from afterload.plan.exercises import REFERENCE_LIFT_MIN, Exercise, Fault, build_exercises
 from afterload.plan.runbook import build_runbook
 from afterload.scenario import LoadedScenario, load_scenario
-from tests.plan.conftest import HEAD
 
 FIS = botocore.session.get_session().get_service_model("fis")
 TEMPLATE = FIS.operation_model("CreateExperimentTemplate").input_shape

@@ -14,6 +14,7 @@ import botocore.session
 import pytest
 from botocore import xform_name
 from botocore.validate import ParamValidator
+from tests.plan.conftest import HEAD, everything
 
 from afterload.coupling import couple, estimate_recovery
 from afterload.errors import ScenarioError
@@ -22,7 +23,6 @@ from afterload.model.coupled import GUIDE_STEPS
 from afterload.plan.consumers import ConsumerCap
 from afterload.plan.runbook import Runbook, admission_of, build_runbook
 from afterload.scenario import LoadedScenario, load_scenario
-from tests.plan.conftest import HEAD, everything
 
 SESSION = botocore.session.get_session()
 UUID = "00000000-1111-2222-3333-444444444444"
