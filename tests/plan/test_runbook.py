@@ -257,3 +257,14 @@ def test_a_cap_below_arrivals_is_told(written: Callable[..., Runbook]) -> None:
 def test_a_wrong_share_is_refused(load: Callable[..., LoadedScenario]) -> None:
     with pytest.raises(ScenarioError, match="drain_share"):
         load(queues={"q": QUEUE}, dependencies=TABLE, admission={"drain_share": "130 %"})
+
+
+@pytest.mark.parametrize(("fields", "floor"), [({}, "0.5 %"), ({"item_time": "none"}, "40 %")])
+def test_a_floor_that_no_command_can_hold_is_a_standstill(
+    load: Callable[..., LoadedScenario], fields: dict[str, str], floor: str
+) -> None:
+    """The service takes no concurrency below 2, and without item_time none is known."""
+    loaded = load(queues={"q": {**QUEUE, **fields}}, dependencies=TABLE, admission={"floor_share": floor})
+    note, command = build_runbook(estimate(loaded)).steps[0].commands
+    assert note.startswith("# ")
+    assert command == f"aws lambda update-event-source-mapping --uuid {UUID} --no-enabled"

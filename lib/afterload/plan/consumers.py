@@ -59,10 +59,14 @@ def _function(queue: Queue) -> str:
 
 
 def held(queue: Queue, floor: ConsumerCap) -> tuple[str, ...]:
-    """Commands that put consumers at their floor, at which they stand still if it is zero."""
+    """Commands that put consumers at their floor; they are stopped where it is zero or no command can hold them at it."""
     if floor.rate_per_min <= 0:
         return tuple(_stopped(queue))
-    return capped(queue, floor)
+    commands = capped(queue, floor)
+    is_managed = queue.service in ("sqs-lambda", "lambda-async")
+    if is_managed and (floor.concurrency is None or not any(line.startswith("aws ") for line in commands)):
+        return (*(line for line in commands if line.startswith("#")), *_stopped(queue))
+    return commands
 
 
 def _stopped(queue: Queue) -> Iterator[str]:
