@@ -45,6 +45,7 @@ from afterload.figures import (
     recovery,
     removals,
     retries,
+    runbook,
     telemetry,
     timeline,
     worth,
@@ -63,6 +64,8 @@ from afterload.intake.importing import Imported, import_again
 from afterload.plan import Plan, build_plan
 from afterload.plan.compare import Comparison, Snapshot
 from afterload.plan.compare import compare as compare_snapshots
+from afterload.plan.exercises import Exercise, build_exercises
+from afterload.plan.runbook import Runbook, build_runbook
 from afterload.plan.snapshots import open_snapshot
 from afterload.replays import ReplayEstimate, estimate_replays
 from afterload.scenario import LoadedScenario, Overrides, load_scenario
@@ -357,6 +360,44 @@ class Workbook:
     def plan_details(self) -> Prose:
         """Every line of the plan, whole."""
         return plan.plan_details(self.plan)
+
+    @cached_property
+    def runbook_steps(self) -> Runbook:
+        """The recovery runbook."""
+        return build_runbook(self.estimates, self.recovery, self.measurements)
+
+    @cached_property
+    def exercises(self) -> tuple[Exercise, ...]:
+        """The exercises."""
+        return build_exercises(self.estimates, self.runbook_steps, self.coupling)
+
+    def runbook_answer(self) -> Prose:
+        """The runbook in words."""
+        return runbook.runbook_answer(self.runbook_steps)
+
+    def runbook_table(self) -> Table:
+        """The seven steps, short."""
+        return runbook.runbook_table(self.runbook_steps)
+
+    def runbook_details(self) -> Prose:
+        """Every step of the runbook, whole."""
+        return runbook.runbook_details(self.runbook_steps)
+
+    def runbook_pauses(self) -> Prose:
+        """Automation to pause, and what to mind when it is resumed."""
+        return runbook.runbook_pauses(self.runbook_steps)
+
+    def exercises_answer(self) -> Prose:
+        """The exercises in words."""
+        return runbook.exercises_answer(self.exercises)
+
+    def exercises_table(self) -> Table:
+        """All exercises, short."""
+        return runbook.exercises_table(self.exercises)
+
+    def exercises_details(self) -> Prose:
+        """Every exercise, whole, with its exports."""
+        return runbook.exercises_details(self.exercises)
 
     @cached_property
     def measurements(self) -> Measured:

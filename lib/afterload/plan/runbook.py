@@ -1,0 +1,432 @@
+"""The recovery runbook of one team: the seven steps of admission with its own names, numbers and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from afterload.clients import ClientKind, client_kinds
+from afterload.coupling import CoupledEstimate, Variant
+from afterload.estimates import Estimates
+from afterload.findings.measured import SignalRecovery
+from afterload.findings.telemetry import Measured
+from afterload.model.coupled import GUIDE_STEPS, Admission, CoupledDependency
+from afterload.plan.change import IN_PLACE, PlanItem, counted, owner_of
+from afterload.plan.changes import bounded_replay, pause_list
+from afterload.plan.consumers import ConsumerCap, capped, held, lifted
+from afterload.scenario import LoadedScenario
+from afterload.units import format_minutes, format_number, format_rate, format_share
+
+__all__ = ["WARM_SHARE", "Lift", "Pause", "Runbook", "RunbookStep", "admission_of", "build_runbook"]
+
+# A cache counts as filled at this share of its hit rate at rest, as in the coupled recovery.
+WARM_SHARE = 0.9
+ORDER_WORDS = {
+    "fifo": "in its own order (newest first needs a second queue for what is old)",
+    "lifo": "newest first",
+    "fresh_first": "fresh work first",
+}
+
+
+@dataclass(frozen=True)
+class RunbookStep:
+    """One step of the runbook.
+
+    Attributes:
+        number, name: 1 to 7, and what the step is called.
+        hold_min: minutes for which its signal must hold before the next step.
+        begins_min: minutes after the restore at which the simulation begins it, last time; None where it does not.
+        admit, hold: what is let through and what is held back, by name.
+        commands: commands to apply; lines that begin with # are for people.
+        advance: signals with the value to reach.
+        abort: what to do when a dependency collapses in it.
+        owners: who carries it out.
+        nothing: why there is nothing to do here; empty where there is.
+    """
+
+    number: int
+    name: str
+    hold_min: float
+    begins_min: float | None
+    admit: tuple[str, ...]
+    hold: tuple[str, ...]
+    commands: tuple[str, ...]
+    advance: tuple[str, ...]
+    abort: str
+    owners: tuple[str, ...]
+    nothing: str = ""
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Automation of one fleet that removes capacity: how to pause it, how to resume it, and what to mind then."""
+
+    fleet: str
+    status: str
+    evidence: str
+    apply: tuple[str, ...]
+    undo: tuple[str, ...]
+    traps: tuple[str, ...]
+    owner: str
+
+
+@dataclass(frozen=True)
+class Lift:
+    """The caps of one queue in steps 4 and 5, and after each lift of step 6; the last one is what consumers can do."""
+
+    queue: str
+    cap: ConsumerCap
+    lifts: tuple[ConsumerCap, ...]
+
+    @property
+    def binds(self) -> bool:
+        """True if the cap is below what the consumers can do."""
+        return self.cap.rate_per_min < self.lifts[-1].rate_per_min * (1 - 1e-9)
+
+
+@dataclass(frozen=True)
+class Runbook:
+    """The seven steps, the automation to pause, and the caps.
+
+    Attributes:
+        ends_min: minutes after the restore at which the simulation is through all steps; None where it is not.
+        fallbacks: how often the simulation had to go back.
+        case: which recovery the times are from; empty where none was simulated.
+        lifting_min: minutes that the lifts of step 6 are held, together.
+    """
+
+    steps: tuple[RunbookStep, ...]
+    pauses: tuple[Pause, ...]
+    caps: tuple[Lift, ...]
+    ends_min: float | None
+    fallbacks: int
+    case: str
+    lifting_min: float
+
+
+def admission_of(loaded: LoadedScenario) -> Admission:
+    """The admission plan of a scenario as the coupled model takes it."""
+    plan = loaded.scenario.admission
+    first, second, third, fourth, fifth, sixth, seventh = plan.holds_min
+    return Admission(
+        plan.floor_share, plan.drain_share, plan.replay_share, plan.lifts,
+        (first, second, third, fourth, fifth, sixth, seventh),
+    )  # fmt: skip
+
+
+def build_runbook(
+    estimates: Estimates, recovery: CoupledEstimate | None = None, measured: Measured | None = None
+) -> Runbook:
+    """The runbook of a scenario.
+
+    Parameters:
+        estimates: the results for the scenario.
+        recovery: its coupled recovery, for the times; those from a collapsed restore are used, in which the steps matter.
+        measured: its telemetry, for the age that is normal.
+    """
+    return _Writer(estimates, recovery, measured).runbook()
+
+
+def _by_steps(recovery: CoupledEstimate | None) -> Variant | None:
+    """The recovery by the seven steps that starts collapsed, or another by the steps where none does."""
+    if recovery is None:
+        return None
+    found = [item for item in (recovery.today, *recovery.others) if item.system.admission is not None]
+    worst = [item for item in found if any(part.collapsed_at_restore for part in item.system.dependencies)]
+    return next(iter((*worst, *found)), None)
+
+
+class _Writer:
+    def __init__(self, estimates: Estimates, recovery: CoupledEstimate | None, measured: Measured | None) -> None:
+        self.estimates, self.loaded = estimates, estimates.loaded
+        self.scenario = estimates.loaded.scenario
+        self.admission = admission_of(self.loaded)
+        self.variant = _by_steps(recovery)
+        self.coupling = None if recovery is None else recovery.coupling
+        self.measured = {} if measured is None else {item.name: item for item in measured.queues}
+        self.caps = tuple(self._caps())
+        self.pauses = tuple(self._pauses())
+
+    def runbook(self) -> Runbook:
+        parts: tuple[Callable[[int], RunbookStep], ...] = (
+            self._doors, self._loops, self._fresh, self._recent, self._old, self._lift, self._removal,
+        )  # fmt: skip
+        steps = tuple(part(number) for number, part in enumerate(parts, 1))
+        variant = self.variant
+        return Runbook(
+            steps, self.pauses, self.caps, self._begins(len(steps) + 1),
+            0 if variant is None else int(variant.result.fallbacks[0]),
+            "" if variant is None else _case(variant),
+            self.admission.lifts * self.admission.hold_min[5],
+        )  # fmt: skip
+
+    def _begins(self, number: int) -> float | None:
+        if self.variant is None:
+            return None
+        minutes = float(self.variant.result.step_begun_min[0, number])
+        return None if np.isnan(minutes) else minutes
+
+    def _step(
+        self, number: int, nothing: str = "", *, admit: Iterable[str] = (), hold: Iterable[str] = (),
+        commands: Iterable[str] = (), advance: Iterable[str] = (), owners: Iterable[str] = (),
+    ) -> RunbookStep:  # fmt: skip
+        named = tuple(dict.fromkeys(owners)) or (owner_of(self.estimates),)
+        return RunbookStep(
+            number, GUIDE_STEPS[number - 1], self.admission.hold_min[number - 1], self._begins(number),
+            tuple(admit), tuple(hold), tuple(commands), tuple(advance), self._abort(number), named, nothing,
+        )  # fmt: skip
+
+    def _abort(self, number: int) -> str:
+        if not self.scenario.dependencies:
+            return "No dependency is given, so no collapse can be noticed here: give one to have a rule."
+        notice = format_minutes(self.admission.notice_min)
+        if number == 1:
+            return "Stay here while a dependency is down; if its load is at the least already, it needs its owner."
+        if number < 6:
+            return f"If a dependency is down for {notice}: back to step 1, and take the steps anew."
+        return f"If a dependency is down for {notice}: back to the caps of step 4; if that does not heal it, to step 1."
+
+    # --- what the steps have in common ---------------------------------------------------------------------------------
+
+    def _system(self, name: str) -> CoupledDependency | None:
+        if self.coupling is None:
+            return None
+        return self.coupling.system.dependencies[self.coupling.dependencies.index(name)]
+
+    def _caps(self) -> Iterator[Lift]:
+        """Caps by the rule of the coupled recovery: a share of the room, by service rates, then equal lifts."""
+        for name, queue in self.scenario.queues.items():
+            service = queue.service_rate_per_min
+            cap = service
+            if queue.dependency in self.scenario.dependencies:
+                item = self.scenario.dependencies[queue.dependency]
+                bears = item.capacity_per_min or item.tested_rate_per_min
+                free = max(0.0, bears - item.control_rate_per_min - item.direct_rate_per_min)
+                others = self.scenario.queues.values()
+                total = sum(other.service_rate_per_min for other in others if other.dependency == queue.dependency)
+                cap = min(service, self.admission.drain_share * free * service / total)
+            lifts = self.admission.lifts
+            rates = (cap + (service - cap) * place / lifts for place in range(1, lifts + 1))
+            yield Lift(name, ConsumerCap.of(queue, cap), tuple(ConsumerCap.of(queue, rate) for rate in rates))
+
+    def _queue_owners(self) -> list[str]:
+        return [owner_of(self.estimates, queue) for queue in self.scenario.queues.values()]
+
+    def _within(self) -> Iterator[str]:
+        for name, item in self.scenario.dependencies.items():
+            bears = item.capacity_per_min or item.tested_rate_per_min
+            share = self.admission.objective_share
+            least = "" if share == 1 else f" ({format_share(share)} of its capacity)"
+            yield f"{name}: attempts at or below {format_rate(share * bears)}{least}, with errors and latency in objective."
+
+    def _baseline(self, name: str) -> str:
+        found = self.measured.get(name)
+        for signal in found.recovery.signals if found is not None and found.recovery is not None else ():
+            if signal.signal == "first-attempt age":
+                return f"{name}: first-attempt age at or below its measured edge, {_edge(signal)}."
+        return (
+            f"{name}: first-attempt age at its baseline, which is no wait at all in the simulation; none is measured."
+        )
+
+    # --- the steps -----------------------------------------------------------------------------------------------------
+
+    def _doors(self, number: int) -> RunbookStep:
+        scenario, owners = self.scenario, list[str]()
+        commands, hold = list[str](), list[str]()
+        for kind in client_kinds(scenario):
+            hold.append(f"client {kind.name}: {_retries(kind)}")
+            owners.append(owner_of(self.estimates, kind.client))
+        for name, queue in scenario.queues.items():
+            floor = ConsumerCap.of(queue, self.admission.floor_share * queue.service_rate_per_min)
+            stand = "at a standstill" if floor.rate_per_min <= 0 else f"at a floor of {floor.words}"
+            hold.append(f"queue {name}: consumers {stand}.")
+            commands += held(queue, floor)
+        owners += self._queue_owners()
+        for name, item in scenario.dependencies.items():
+            if item.direct_rate_per_min > 0:
+                hold.append(f"dependency {name}: direct traffic of {format_rate(item.direct_rate_per_min)}, shed.")
+        for pause in self.pauses:
+            if pause.status != IN_PLACE:
+                hold.append(f"fleet {pause.fleet}: automation that removes capacity.")
+                commands += pause.apply
+                owners.append(pause.owner)
+        if not hold:
+            return self._step(number, "The scenario has no client, queue, direct traffic or fleet to hold.")
+        admit = [
+            f"dependency {name}: control traffic of {format_rate(item.control_rate_per_min)}."
+            for name, item in scenario.dependencies.items()
+            if item.control_rate_per_min > 0
+        ]
+        advance = [f"{name}: first tries succeed steadily." for name in scenario.dependencies]
+        return self._step(number, admit=admit, hold=hold, commands=commands, advance=advance, owners=owners)
+
+    def _loops(self, number: int) -> RunbookStep:
+        admit, advance = [], []
+        for name, loop in self.scenario.control_loops.items():
+            waiting = f", {counted(loop.waiting_at_restore, 'caller')} waiting" if loop.waiting_at_restore else ""
+            admit.append(f"control loop {name}: renewals, {format_number(loop.load_per_s)}/s{waiting}.")
+            advance.append(
+                f"{name}: {format_number(loop.load_per_s)}/s renewed within {format_number(loop.timeout_s)} s, none waits."
+            )
+        for name, item in self.scenario.dependencies.items():
+            if item.control_rate_per_min > 0:
+                admit.append(f"dependency {name}: control traffic of {format_rate(item.control_rate_per_min)}.")
+                advance.append(f"{name}: control traffic of {format_rate(item.control_rate_per_min)} succeeds.")
+            if item.cache is not None and item.cache.hit_rate > 0:
+                goal = WARM_SHARE * item.cache.hit_rate
+                admit.append(f"cache of {name}: the fill, ahead of clients.")
+                advance.append(
+                    f"cache of {name}: hit rate at or above {format_share(goal)}, nine tenths of "
+                    f"{format_share(item.cache.hit_rate)} at rest."
+                )
+        if not admit:
+            return self._step(number, "The scenario has no control loop, control traffic or cache to restore.")
+        return self._step(number, admit=admit, hold=("all else stays as in step 1.",), advance=advance)
+
+    def _fresh(self, number: int) -> RunbookStep:
+        direct = {name: item for name, item in self.scenario.dependencies.items() if item.direct_rate_per_min > 0}
+        stacks = self.scenario.call_stacks
+        if not direct and not stacks:
+            return self._step(number, "The scenario has no direct traffic and no call stack to admit.")
+        admit = [
+            f"dependency {name}: direct traffic of {format_rate(i.direct_rate_per_min)}." for name, i in direct.items()
+        ]
+        admit += [f"call stack {name}: requests that still have time left." for name in stacks]
+        hold = [
+            "requests past their deadline: drop them.",
+            *(f"queue {name}: as in step 1." for name in self.scenario.queues),
+        ]
+        owners = [owner_of(self.estimates, stack) for stack in stacks.values()]
+        return self._step(number, admit=admit, hold=hold, advance=self._within(), owners=owners)
+
+    def _recent(self, number: int) -> RunbookStep:
+        queues = self.scenario.queues
+        if not queues:
+            return self._step(number, "The scenario has no queue, so there is no backlog to drain.")
+        admit, hold, commands = list[str](), list[str](), list[str]()
+        for item in self.caps:
+            queue = queues[item.queue]
+            admit.append(f"queue {item.queue}: {ORDER_WORDS[queue.order]}, capped at {item.cap.words}.")
+            commands += capped(queue, item.cap)
+            arrives = self.estimates.queues[item.queue].load.arrivals.mean_tail_per_min
+            if item.cap.rate_per_min <= arrives * (1 + 1e-9):
+                hold.append(
+                    f"queue {item.queue}: {format_rate(arrives)} arrive, so this cap never drains it; this step does not end "
+                    "before less arrives or there is more room."
+                )
+            if queue.goes_stale_after_min is not None:
+                hold.append(
+                    f"queue {item.queue}: work older than {format_minutes(queue.goes_stale_after_min)}, set aside."
+                )
+            if queue.supersedable_share:
+                hold.append(f"queue {item.queue}: work that later work makes unnecessary, expired.")
+        advance = [*(self._baseline(name) for name in queues), *self._within()]
+        return self._step(
+            number, admit=admit, hold=hold, commands=commands, advance=advance, owners=self._queue_owners()
+        )
+
+    def _old(self, number: int) -> RunbookStep:
+        queues = self.scenario.queues
+        replays = {
+            item.target.removeprefix("queues."): item for item in bounded_replay.CHANGE.items(self.estimates)
+        }  # fmt: skip
+        aside = [name for name, item in queues.items() if item.order == "fresh_first" or item.goes_stale_after_min]
+        if not replays and not aside:
+            return self._step(
+                number, "The scenario sets no work aside and has no dead-letter queue, so nothing is replayed."
+            )
+        admit, commands = list[str](), list[str]()
+        caps = {item.queue: item.cap for item in self.caps}
+        for name in dict.fromkeys((*aside, *replays)):
+            rate = ConsumerCap.of(queues[name], self.admission.replay_share * caps[name].rate_per_min)
+            admit.append(
+                f"queue {name}: set-aside and dead-lettered work at {rate.words} or less, by idempotent handlers."
+            )
+            commands += replays[name].apply if name in replays else ()
+        advance = [
+            f"{name}: nothing waits or is set aside, and the business reconciliation matches." for name in queues
+        ]
+        return self._step(number, admit=admit, commands=commands, advance=advance, owners=self._queue_owners())
+
+    def _lift(self, number: int) -> RunbookStep:
+        if not self.caps:
+            return self._step(number, "The scenario has no queue, so there is no cap to lift.")
+        admit, commands = list[str](), list[str]()
+        for place in range(self.admission.lifts):
+            last = place == self.admission.lifts - 1
+            commands.append(f"# lift {place + 1} of {self.admission.lifts}, one queue at a time")
+            for item in self.caps:
+                queue, cap = self.scenario.queues[item.queue], item.lifts[place]
+                commands += lifted(queue) if last else capped(queue, cap)
+                admit.append(
+                    f"queue {item.queue}, lift {place + 1}: {cap.words}{', limits as before' if last else ''}."
+                )
+        hold = (f"each lift for {format_minutes(self.admission.hold_min[5])}, before the next one.",)
+        calm = [f"{name}: no rise in errors or latency in the hold." for name in self.scenario.dependencies]
+        advance = [*calm, *self._within()]
+        return self._step(
+            number, admit=admit, hold=hold, commands=commands, advance=advance, owners=self._queue_owners()
+        )  # fmt: skip
+
+    def _removal(self, number: int) -> RunbookStep:
+        paused = [item for item in self.pauses if item.undo]
+        if not paused:
+            return self._step(number, "The scenario has no automation that was paused, so nothing is resumed.")
+        admit = [f"fleet {item.fleet}: automation that removes capacity, one process at a time." for item in paused]
+        fleets = self.scenario.fleets
+        advance = [
+            f"{item.fleet}: launches and their network state are normal, "
+            f"{counted(fleets[item.fleet].needed, 'instance')} in service."
+            for item in paused
+        ]
+        commands = [command for item in paused for command in item.undo]
+        owners = [item.owner for item in paused]
+        return self._step(number, admit=admit, commands=commands, advance=advance, owners=owners)
+
+    # --- automation that removes capacity ------------------------------------------------------------------------------
+
+    def _pauses(self) -> Iterator[Pause]:
+        for item in pause_list.CHANGE.items(self.estimates):
+            name = item.target.removeprefix("fleets.")
+            yield Pause(
+                name, item.status, item.evidence, item.apply, item.undo, tuple(self._traps(name, item)), item.owner
+            )
+
+    def _traps(self, name: str, item: PlanItem) -> Iterator[str]:
+        automation = {entry.name for entry in self.scenario.fleets[name].removal_automation or () if not entry.paused}
+        if "ReplaceUnhealthy" in automation:
+            yield (
+                "ReplaceUnhealthy, once resumed, replaces all that was marked unhealthy meanwhile at once, terminating first: "
+                "set instances that serve to Healthy before."
+            )
+        if "AddToLoadBalancer" in automation:
+            yield "What is launched while AddToLoadBalancer is suspended is not registered later: register it by hand."
+        if "AZRebalance" in automation:
+            yield "With Terminate suspended, AZRebalance may go a tenth over the maximum: suspend both."
+        if item.undo:
+            yield "Never suspend Launch alone: terminations go on without it."
+            yield "After more than 24 h without a launch the provider may suspend processes itself: look before you resume."
+
+
+def _edge(signal: SignalRecovery) -> str:
+    unit = signal.series.unit
+    return f"{format_number(signal.edge)}{f' {unit}' if unit else ''}"
+
+
+def _retries(kind: ClientKind) -> str:
+    """What holds the retries of a kind of client, as one sentence."""
+    many = counted(kind.client.number, "client")
+    view = None if kind.policy is None else kind.view()
+    if view is None:
+        return f"how {many} retry is not known; see that a quota or budget holds them."
+    if view.burst_retries is None:
+        return f"nothing holds the retries of {many}: set the standard mode or a budget before this step can hold them."
+    return f"retries of {many} held to what their limits have left, at most {counted(view.burst_retries, 'retry')}."
+
+
+def _case(variant: Variant) -> str:
+    if any(item.collapsed_at_restore for item in variant.system.dependencies):
+        return "dependencies collapsed at the restore"
+    return "dependencies healthy at the restore"

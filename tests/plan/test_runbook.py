@@ -1,0 +1,270 @@
+"""The runbook: its steps, caps and times against the rules of the guide, the simulation, and botocore."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore import xform_name
+from botocore.validate import ParamValidator
+from tests.plan.conftest import HEAD, everything
+
+from afterload.coupling import couple, estimate_recovery
+from afterload.errors import ScenarioError
+from afterload.estimates import estimate
+from afterload.model.coupled import GUIDE_STEPS
+from afterload.plan.consumers import ConsumerCap
+from afterload.plan.runbook import Runbook, admission_of, build_runbook
+from afterload.scenario import LoadedScenario, load_scenario
+
+SESSION = botocore.session.get_session()
+UUID = "00000000-1111-2222-3333-444444444444"
+QUEUE = {"arrival_rate": "1,200/min", "service_rate": "6,000/min", "item_time": "2 s", "dependency": "table",
+         "service": "sqs-lambda", "resources": {"event_source_mapping": UUID}}  # fmt: skip
+TABLE = {"table": {"tested_rate": "3,000/min", "direct_rate": "500/min"}}
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[..., LoadedScenario]:
+    """A scenario of these parts."""
+
+    def read(*overrides: str, **parts: Any) -> LoadedScenario:
+        path = tmp_path / "t.yaml"
+        path.write_text(json.dumps({**HEAD, **parts}, ensure_ascii=False), encoding="utf-8")
+        return load_scenario(path, list(overrides))
+
+    return read
+
+
+@pytest.fixture
+def written(load: Callable[..., LoadedScenario]) -> Callable[..., Runbook]:
+    """The runbook of a scenario of these parts, without times."""
+    return lambda **parts: build_runbook(estimate(load(**parts)))
+
+
+def refuse_what_aws_would(commands: Iterable[str]) -> int:
+    """Validate every AWS command with botocore's own models; how many there were."""
+    count = 0
+    for command in commands:
+        assert "\n" not in command
+        words = shlex.split(command, comments=True)
+        if words[:1] != ["aws"]:
+            continue
+        count += 1
+        model = SESSION.get_service_model(words[1])
+        wire = next(name for name in model.operation_names if xform_name(name, "-") == words[2])
+        shape = model.operation_model(wire).input_shape
+        members = {xform_name(name, "-"): (name, item) for name, item in shape.members.items()}
+        given: dict[str, Any] = {}
+        values: list[str] = []
+        for word in words[3:]:
+            if word.startswith("--"):
+                switch = word.startswith("--no-")
+                name, member = members[word.removeprefix("--no-" if switch else "--")]
+                values = []
+                assert name not in given, command
+                given[name] = (member, values, not switch)
+            else:
+                values.append("0" * 36 if word == "MAPPING_UUID" else word)
+        parameters = {name: typed(*item) for name, item in given.items()}
+        report = ParamValidator().validate(parameters, shape)
+        assert not report.has_errors(), (command, report.generate_report())
+    return count
+
+
+def typed(shape: Any, values: list[str], switch: bool) -> Any:
+    if shape.type_name == "boolean":
+        assert values == []
+        return switch
+    assert values
+    if shape.type_name == "list":
+        return values
+    (value,) = values
+    if shape.type_name == "integer":
+        return int(value)
+    if shape.type_name == "structure":
+        if value.startswith("{"):
+            return json.loads(value)
+        pairs = dict(part.split("=", 1) for part in value.split(","))
+        return {name: int(text) if text.isdigit() else text for name, text in pairs.items()}
+    return value
+
+
+def all_commands(runbook: Runbook) -> list[str]:
+    steps = [command for step in runbook.steps for command in step.commands]
+    return steps + [command for pause in runbook.pauses for command in (*pause.apply, *pause.undo)]
+
+
+@pytest.mark.parametrize("example", ["orders", "render-fleet"])
+@pytest.mark.parametrize("floor", ["0", "40 %"])
+def test_commands_fit_the_services_model(example: str, floor: str) -> None:
+    loaded = load_scenario(f"builtin:scenarios/{example}.yaml", [f"admission.floor_share={floor}"])
+    assert refuse_what_aws_would(all_commands(build_runbook(estimate(loaded)))) >= 5
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.01, 0.4])
+def test_commands_of_every_kind_of_queue_fit(load: Callable[..., LoadedScenario], floor: float) -> None:
+    loaded = load(**everything(), admission={"floor_share": floor, "lifts": 4})
+    runbook = build_runbook(estimate(loaded))
+    assert refuse_what_aws_would(all_commands(runbook)) > 40
+
+
+def test_an_unknown_option_would_be_found() -> None:
+    with pytest.raises(KeyError):
+        refuse_what_aws_would([f"aws lambda update-event-source-mapping --uuid {UUID} --pause"])
+    with pytest.raises(AssertionError):
+        refuse_what_aws_would(
+            [f"aws lambda update-event-source-mapping --uuid {UUID} --scaling-config MaximumConcurrency=1"]
+        )
+
+
+@pytest.mark.parametrize("name", ["it's", "$(reboot)", "a; b", "--no-enabled", "日本"])
+def test_hostile_names_stay_one_word(written: Callable[..., Runbook], name: str) -> None:
+    queue = {**QUEUE, "resources": {"event_source_mapping": name}}
+    runbook = written(queues={"q": queue}, dependencies=TABLE)
+    seen = [words for words in map(shlex.split, all_commands(runbook)) if "--uuid" in words]
+    assert seen
+    for words in seen:
+        assert words[words.index("--uuid") + 1] == name
+
+
+def test_caps_by_hand(written: Callable[..., Runbook]) -> None:
+    """By the guide's arithmetic: 80 % of (3,000 - 500) is 2,000/min, 66 at once of 2 s; then thirds of what is missing."""
+    runbook = written(queues={"q": QUEUE}, dependencies=TABLE)
+    (item,) = runbook.caps
+    assert (item.cap.rate_per_min, item.cap.concurrency) == (pytest.approx(2_000), 66)
+    assert [cap.rate_per_min for cap in item.lifts] == pytest.approx([2_000 + 4_000 / 3, 2_000 + 8_000 / 3, 6_000])
+    assert [cap.concurrency for cap in item.lifts] == [111, 155, 200]
+    assert f"--uuid {UUID} --enabled --scaling-config MaximumConcurrency=66" in runbook.steps[3].commands[0]
+    found = re.findall(r"MaximumConcurrency=(\d+)", "\n".join(runbook.steps[5].commands))
+    assert found == ["111", "155"]
+    assert (
+        runbook.steps[5].commands[-1] == f"aws lambda update-event-source-mapping --uuid {UUID} --scaling-config '{{}}'"
+    )
+    assert runbook.steps[0].commands == (f"aws lambda update-event-source-mapping --uuid {UUID} --no-enabled",)
+
+
+def test_caps_are_those_that_the_simulation_uses(load: Callable[..., LoadedScenario]) -> None:
+    """In the simulation of the same plan the queue serves at the cap in step 4, and at each lift in step 6."""
+    loaded = load(queues={"q": {**QUEUE, "arrival_rate": "1,900/min"}}, dependencies=TABLE)
+    coupling = couple(loaded)
+    assert coupling is not None
+    recovery = estimate_recovery(coupling, draws=10)
+    variant = next(item for item in recovery.others if item.system.admission is not None)
+    runbook = build_runbook(estimate(loaded), recovery)
+    course = variant.trace
+    begun, until = runbook.steps[3].begins_min, runbook.steps[4].begins_min
+    assert begun is not None
+    assert until is not None
+    inside = (course.times_min > begun + 5) & (course.times_min < begun + 100)
+    served = course.served[inside, 0]
+    assert until > begun + 100
+    rate = (served[-1] - served[0]) / (course.times_min[inside][-1] - course.times_min[inside][0])
+    assert rate == pytest.approx(runbook.caps[0].cap.rate_per_min, rel=1e-6)
+
+
+def test_the_room_is_shared_by_service_rates(written: Callable[..., Runbook]) -> None:
+    queues = {"a": QUEUE, "b": {**QUEUE, "service_rate": "2,000/min", "arrival_rate": "100/min"}}
+    rates = [item.cap.rate_per_min for item in written(queues=queues, dependencies=TABLE).caps]
+    assert rates == pytest.approx([1_500, 500])
+
+
+def test_no_cap_passes_the_one_that_the_team_has() -> None:
+    queue = load_scenario("builtin:scenarios/orders.yaml", ["queues.orders.drain_cap.concurrency=10"]).scenario.queues[
+        "orders"
+    ]
+    assert ConsumerCap.of(queue, 5_000.0) == ConsumerCap(300.0, 10)
+
+
+def test_times_are_those_of_the_collapsed_recovery() -> None:
+    loaded = load_scenario("builtin:scenarios/orders.yaml")
+    coupling = couple(loaded)
+    assert coupling is not None
+    recovery = estimate_recovery(coupling, draws=10)
+    runbook = build_runbook(estimate(loaded), recovery)
+    result = next(item.result for item in recovery.others if item.system.admission is not None)
+    assert [step.begins_min for step in runbook.steps] == list(result.step_begun_min[0, 1:8])
+    assert runbook.ends_min == result.step_begun_min[0, 8]
+    holds = [step.hold_min for step in runbook.steps]
+    begun = [step.begins_min or 0.0 for step in runbook.steps]
+    for (first, second), hold in zip(pairwise(begun), holds, strict=False):
+        assert second - first >= hold
+    # Step 6 holds each of its lifts.
+    assert begun[6] - begun[5] == pytest.approx(runbook.lifting_min) == pytest.approx(45)
+
+
+def test_the_steps_are_the_guides() -> None:
+    runbook = build_runbook(estimate(load_scenario("builtin:scenarios/orders.yaml")))
+    assert tuple(step.name for step in runbook.steps) == GUIDE_STEPS
+    assert all(step.begins_min is None for step in runbook.steps)
+    assert runbook.case == ""
+    for step in runbook.steps:
+        assert bool(step.nothing) != bool(step.admit or step.hold)
+        assert step.abort
+        assert step.owners == ("Orders on-call",)
+    aborts = [step.abort for step in runbook.steps]
+    assert all("back to step 1" in abort for abort in aborts[1:5])
+    assert all("caps of step 4" in abort for abort in aborts[5:])
+
+
+def test_the_admission_is_the_one_that_is_simulated() -> None:
+    loaded = load_scenario("builtin:scenarios/orders.yaml", ["admission.in_place=true", "admission.drain_share=0.55"])
+    coupling = couple(loaded)
+    assert coupling is not None
+    assert admission_of(loaded) == coupling.system.admission
+
+
+def test_a_cache_is_warm_at_nine_tenths_of_its_hit_rate(written: Callable[..., Runbook]) -> None:
+    cached = {"table": {**TABLE["table"], "cache": {"hit_rate": "80 %"}}}
+    step = written(queues={"q": QUEUE}, dependencies=cached).steps[1]
+    assert not step.nothing
+    assert any("at or above 72 %" in line for line in step.advance)
+
+
+def test_a_scenario_with_nothing_says_so_at_every_step(written: Callable[..., Runbook]) -> None:
+    runbook = written(
+        worker_pools={"p": {"burst": 1, "item_time": "1 s"}}, clients={"c": {"sdk": "boto3", "number": 1}}
+    )
+    assert [bool(step.nothing) for step in runbook.steps] == [False, True, True, True, True, True, True]
+    assert runbook.caps == runbook.pauses == ()
+    assert runbook.ends_min is None
+
+
+def test_paused_automation_is_resumed_last_with_its_traps() -> None:
+    runbook = build_runbook(estimate(load_scenario("builtin:scenarios/orders.yaml")))
+    (pause,) = runbook.pauses
+    assert pause.apply[0] in runbook.steps[0].commands
+    assert runbook.steps[6].commands == pause.undo
+    assert any("terminating first" in trap for trap in pause.traps)
+    assert any("a tenth over the maximum" in trap for trap in pause.traps)
+    earlier = [command for step in runbook.steps[:6] for command in step.commands]
+    assert not any("resume-processes" in command for command in earlier)
+
+
+def test_a_cap_below_arrivals_is_told(written: Callable[..., Runbook]) -> None:
+    queue = {**QUEUE, "arrival_rate": "2,500/min"}
+    step = written(queues={"q": queue}, dependencies=TABLE).steps[3]
+    assert any("never drains it" in line for line in step.hold)
+
+
+def test_a_wrong_share_is_refused(load: Callable[..., LoadedScenario]) -> None:
+    with pytest.raises(ScenarioError, match="drain_share"):
+        load(queues={"q": QUEUE}, dependencies=TABLE, admission={"drain_share": "130 %"})
+
+
+@pytest.mark.parametrize(("fields", "floor"), [({}, "0.5 %"), ({"item_time": "none"}, "40 %")])
+def test_a_floor_that_no_command_can_hold_is_a_standstill(
+    load: Callable[..., LoadedScenario], fields: dict[str, str], floor: str
+) -> None:
+    """The service takes no concurrency below 2, and without item_time none is known."""
+    loaded = load(queues={"q": {**QUEUE, **fields}}, dependencies=TABLE, admission={"floor_share": floor})
+    note, command = build_runbook(estimate(loaded)).steps[0].commands
+    assert note.startswith("# ")
+    assert command == f"aws lambda update-event-source-mapping --uuid {UUID} --no-enabled"
