@@ -141,6 +141,7 @@ def everything() -> dict[str, Any]:
         "safe": {"running": 3, "needed": 5, "removal_automation": []},
         "paused": {"running": 3, "needed": 5, "removal_automation": [{"name": "Terminate", "paused": True}]},
         "empty": {"running": 0, "needed": 0, "removal_automation": ["ScheduledActions", "AlarmNotification"]},
+        **more_fleets(group),
     }  # fmt: skip
     dependencies = {
         **DEPENDENCIES,
@@ -150,6 +151,16 @@ def everything() -> dict[str, Any]:
         "cold": {**DEPENDENCIES["table"], "capacity": "90,000/min",
                  "cache": {"hit_rate": 0.5, "hit_rate_at_restore": 0, "fill_time": "20 min"}},
         "freezing": {**DEPENDENCIES["table"], "cache": {"hit_rate": 0.9}},
+        "measured": {"tested_rate": "9,000/min", "capacity": "9,000/min", "direct_rate": "900/min",
+                     "attempts_while_failing": 3, "cache": {"hit_rate": 0.5, "hit_rate_at_restore": 0.5}},
+        "roomy": {"tested_rate": "9,000/min", "direct_rate": "900/min", "attempts_while_failing": 9},
+        "roomy-too": {"tested_rate": "9,000/min", "direct_rate": "900/min", "attempts_while_failing": 9},
+        "unmeasured": {"tested_rate": "9,000/min"},
+        "icy": {"tested_rate": "9,000/min", "direct_rate": "900/min", "attempts_while_failing": 30,
+                "cache": {"hit_rate": 0.95, "fill_time": "0 min"}},
+        "controlled": {"tested_rate": "900/min", "control_rate": "400/min", "direct_rate": "100/min",
+                       "attempts_while_failing": 3},
+        "lightly": {"tested_rate": "90,000/min", "direct_rate": "600/min", "cache": {"hit_rate": 0.5}},
     }  # fmt: skip
     pool = {"burst": 200, "burst_over": "1 s", "item_time": "1.5 s"}
     pools = {
@@ -161,8 +172,40 @@ def everything() -> dict[str, Any]:
     }
     return {
         "dependencies": dependencies, "queues": queues, "clients": clients, "call_stacks": stacks, "fleets": fleets,
-        "worker_pools": pools,
+        "worker_pools": pools, "control_loops": control_loops(), "plan_automation": {"appliers": 3},
     }  # fmt: skip
+
+
+def more_fleets(group: dict[str, str]) -> dict[str, Any]:
+    """Fleets for the changes about removals, launches and targets."""
+    removed = {"running": 600, "needed": 600, "removal_automation": ["ReplaceUnhealthy"], "resources": group,
+               "launches_from": "30 min", "removal_rate": "10/min"}  # fmt: skip
+    zones = {"targets": [6, 6, 6]}
+    return {
+        "removed": {**removed, "target_group": zones},
+        "removed-slowly": {**removed, "needed": 200, "target_group": {**zones, "routing_count": 4, "dns_count": 4}},
+        "floored": {**removed, "removal_floor": 600, "target_group": {"targets": [6, 0]}},
+        "floored-low": {**removed, "running": 60, "needed": 12, "launches_from": "6 min", "removal_floor": 3,
+                        "target_group": {**zones, "routing_share": 0.2, "dns_share": 0.5}},
+        "held": {**removed, "removal_automation": [{"name": "ReplaceUnhealthy", "paused": True}]},
+        "batched": {"running": 600, "needed": 3600, "launch": {"instances_per_request": 2, "boot_time": "1 min"}},
+        "spent": {"running": 0, "needed": 900, "launch": {"instances_per_request": 50, "instance_burst": 50}},
+    }  # fmt: skip
+
+
+def control_loops() -> dict[str, Any]:
+    """Control loops with each reason to stay up or down."""
+    loop = {"load": "40/s", "capacity": "100/s", "timeout": "2 s", "retries": 3}
+    return {
+        "unbounded": {**loop, "waiting_at_restore": 900},
+        "bounded-high": {**loop, "queue_cap": 1000},
+        "bounded": {**loop, "queue_cap": 200},
+        "endless": {**loop, "retries": "none"},
+        "newest-first": {**loop, "order": "lifo"},
+        "discarding": {**loop, "discards_expired": True},
+        "calm": {**loop, "retries": 1},
+        "hopeless": {**loop, "load": "0.3/s", "capacity": "0.4/s"},
+    }
 
 
 def more_queues(names: dict[str, str], arn: str) -> dict[str, Any]:
@@ -197,6 +240,10 @@ def more_queues(names: dict[str, str], arn: str) -> dict[str, Any]:
         "keyed": {**lasting, "idempotency": {**keys, "key_life": "24 h"}},
         "keyed-briefly": {**lasting, "idempotency": {**keys, "key_life": "1 h"}},
         "unkeyed": {**lasting, "idempotency": {**keys, "oldest_replay": "4 days"}},
+        "roomy": {**lasting, "dependency": "roomy", "fleet": "batched"},
+        "roomy-timeless": {**lasting, "dependency": "roomy-too", "item_time": "none"},
+        "roomy-capped": {**lasting, "dependency": "roomy-too", "item_time": "2 s", "drain_cap": {"concurrency": 60}},
+        "held-failing": {**lasting, "dependency": "controlled", "attempts_while_failing": 3},
         "harmless": {**lasting, "idempotency": {"failure_share": 0, "effect_despite_failure": 0}},
     }  # fmt: skip
 

@@ -54,10 +54,39 @@ def pool(**fields: Any) -> dict[str, Any]:
     return {"worker_pools": {"p": {**POOL, **fields}}}
 
 
+def fleet(**fields: Any) -> dict[str, Any]:
+    """A scenario of one fleet."""
+    return {"fleets": {"f": {"running": 600, "needed": 600, **fields}}}
+
+
+# A scenario holds at least one queue, stack, client, fleet or pool.
+BESIDE: dict[str, Any] = {"call_stacks": {"beside": {"layers": [{"name": "a", "tries": 1}]}}}
+
+
+def called(**fields: Any) -> dict[str, Any]:
+    """A scenario of one dependency, at which a failing request costs three attempts."""
+    return {**BESIDE, "dependencies": {"table": {**TABLE, "attempts_while_failing": 3, **fields}}}
+
+
+def loop(**fields: Any) -> dict[str, Any]:
+    """A scenario of a control loop that serves 200 requests within a time-out."""
+    return {
+        **BESIDE,
+        "control_loops": {"l": {"load": "40/s", "capacity": "100/s", "timeout": "2 s", "retries": 3, **fields}},
+    }
+
+
+# 600 instances, of which automation removes 10 a minute for half an hour.
+REMOVED = {"removal_automation": ["ReplaceUnhealthy"], "launches_from": "30 min", "removal_rate": "10/min"}
+MISSING = {"running": 600, "needed": 3600}
 BUDGET = {
     "clients": {"c": {"sdk": "other", "max_attempts": 3, "number": 100, "dependency": "table"}},
     "dependencies": {"table": DOWN}, "queues": {"q": SLOW},
 }  # fmt: skip
+STAYS = {
+    "dependencies": {"table": {**DOWN, "attempts_while_failing": 3}},
+    "queues": {"q": {**SLOW, "attempts_while_failing": 3}},
+}
 HASTY = {**QUEUE, "service": "lambda-async", "age_limit": "1 min", "on_failure_destination": "arn:x"}
 # By id of a line: a scenario in which it is to do, and the same without the reason.
 REASONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -80,6 +109,23 @@ REASONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "idempotency-keys:queues.q": (
         one(**LASTING, idempotency={**KEYS, "key_life": "1 h"}), one(**LASTING, idempotency={**KEYS, "key_life": "3 h"})),
     "bounded-replay:queues.q": (one(**LASTING, max_receives=400), one(**LASTING, max_receives=400, replay_rate="20/s")),
+    "velocity-limit:fleets.f": (fleet(**REMOVED), fleet(**REMOVED, removal_floor=600)),
+    "provisioned-capacity:fleets.f": (fleet(**MISSING), fleet(running=3600, needed=3600)),
+    "launch-batch:fleets.f": (fleet(**MISSING), fleet(**MISSING, launch={"instances_per_request": 2})),
+    "target-group-thresholds:fleets.f": (
+        fleet(target_group={"targets": [300, 300, 300]}),
+        fleet(target_group={"targets": [300, 300, 300], "routing_count": 200, "dns_count": 200})),
+    "admission-steps:admission": (called(direct_rate="1,200/min"), {**called(direct_rate="1,200/min"),
+                                                                   "admission": {"in_place": True}}),
+    "more-consumers:queues.q": (one(**LASTING), one(**{**LASTING, "service_rate": "2,100/min"})),
+    "dependency-headroom:dependencies.table": (
+        called(direct_rate="1,200/min"), called(direct_rate="1,000/min")),
+    "warm-cache:dependencies.table": (
+        called(cache={"hit_rate": 0.9}), called(cache={"hit_rate": 0.9, "hit_rate_at_restore": 0.9})),
+    "version-guard:plan_automation": (
+        {**BESIDE, "plan_automation": "published"},
+        {**BESIDE, "plan_automation": {"clean_up": "never the active"}}),
+    "control-loop-bound:control_loops.l": (loop(), loop(queue_cap=200)),
 }  # fmt: skip
 
 
@@ -126,8 +172,10 @@ def test_its_own_edit_puts_a_line_in_place(tmp_path: Path, line: str) -> None:
 )
 def test_what_buys_most_minutes_is_first_of_the_plan(tmp_path: Path, line: str, parts: dict[str, Any]) -> None:
     plan = build_plan(estimate(scenario(tmp_path, parts)), order="minutes")
-    assert plan.items[0].id == line
-    assert plan.items[0].buys
+    # More capacity at a dependency, or another way to recover, buys more wherever it ends a collapse.
+    first = next(item for item in plan.items if plan.change(item).order < 6)
+    assert first.id == line
+    assert first.buys
 
 
 @pytest.mark.parametrize("line", REASONS)
@@ -162,6 +210,32 @@ def test_what_is_to_do_is_first_of_its_change(make: Make, line: str) -> None:
          NOT_HERE, "no try or delivery takes effect twice"),
         ({**one(**LASTING, service="sqs-lambda", max_receives=400), "dependencies": {"table": {"tested_rate": "31,200/min"}}},
          "bounded-replay:queues.q", NOT_HERE, "a redrive moves 30,000/min at most"),
+        (fleet(**{**REMOVED, "launches_from": "10 min"}, needed=500), "velocity-limit:fleets.f", NOT_HERE,
+         "500 instances are left, and 500 are needed"),
+        (fleet(**{**REMOVED, "removal_automation": [{"name": "Terminate", "paused": True}]}), "velocity-limit:fleets.f",
+         NOT_HERE, "starts with everything paused"),
+        (fleet(running=597), "provisioned-capacity:fleets.f", IN_PLACE, "are launched at once"),
+        (fleet(running=0, launch={"instances_per_request": 200}), "launch-batch:fleets.f", NOT_HERE,
+         "600 missing instances can be launched at once"),
+        (fleet(**MISSING, launch={"instances_per_request": 5}), "launch-batch:fleets.f", IN_PLACE, "is what binds"),
+        (fleet(running=0, launch={"instances_per_request": 5, "instance_burst": 5, "instance_refill": "90/s"}),
+         "launch-batch:fleets.f", NOT_HERE, "holds no larger request"),
+        (fleet(target_group={"targets": [6, 0]}), "target-group-thresholds:fleets.f", NOT_HERE, "nothing to fail open to"),
+        (called(), "admission-steps:admission", NOT_HERE, "heals by itself"),
+        ({**BESIDE, "dependencies": {"table": {"tested_rate": "9/min"}}}, "admission-steps:admission", NOT_HERE, "Nothing"),
+        (one(**FAST), "more-consumers:queues.q", IN_PLACE, "43 min; the objective is 4 h"),
+        (one(**STREAM), "more-consumers:queues.q", NOT_HERE, "Shards and their batches decide"),
+        (one(**LASTING, drain_cap={"concurrency": 50}), "more-consumers:queues.q", NOT_HERE, "keeps them at 1,500/min"),
+        (one(**LASTING, drain_cap={"concurrency": 65}), "more-consumers:queues.q", NOT_HERE, "lift that first"),
+        ({**one(**LASTING), "dependencies": {"table": {**TABLE, "tested_rate": "2,659/min"}}}, "more-consumers:queues.q",
+         NOT_HERE, "takes 2,060/min, and table has room for 2,059/min"),
+        (called(direct_rate="0/min"), "dependency-headroom:dependencies.table", NOT_HERE, "Nothing in the scenario calls it"),
+        (called(cache={"hit_rate": 0.5}), "warm-cache:dependencies.table", NOT_HERE, "which fit into 3,000/min"),
+        ({**BESIDE, "plan_automation": {"version_guard": True}}, "version-guard:plan_automation", IN_PLACE, "no states of 288"),
+        (loop(order="lifo"), "control-loop-bound:control_loops.l", IN_PLACE, "newest is served first"),
+        (loop(discards_expired=True), "control-loop-bound:control_loops.l", IN_PLACE, "waits for any more is dropped"),
+        (loop(retries=1), "control-loop-bound:control_loops.l", IN_PLACE, "no more than it serves"),
+        (called(capacity="3,000/min"), "probe-hidden-capacity:dependencies.table", IN_PLACE, "hidden capacity of 1,000/min"),
     ],
 )  # fmt: skip
 def test_where_it_buys_nothing_it_says_so(
@@ -188,6 +262,12 @@ def test_where_it_buys_nothing_it_says_so(
         (one(**LASTING, service="sqs-lambda"), "idempotency-keys:queues.q", "queues.q.idempotency"),
         ({"queues": {"q": {**LASTING, "dependency": "none", "max_receives": 9}}}, "bounded-replay:queues.q",
          "queues.q.dependency"),
+        (fleet(removal_automation=["Terminate"]), "velocity-limit:fleets.f",
+         "fleets.f.removal_rate and fleets.f.launches_from"),
+        (one(**LASTING), "admission-steps:admission", "dependencies.table.attempts_while_failing"),
+        ({"queues": {"q": {**LASTING, "dependency": "none"}}}, "more-consumers:queues.q", "queues.q.dependency"),
+        (one(**LASTING), "dependency-headroom:dependencies.table", "dependencies.table.attempts_while_failing"),
+        ({**one(**LASTING), **called()}, "dependency-headroom:dependencies.table", "queues.q.attempts_while_failing"),
     ],
 )  # fmt: skip
 def test_missing_evidence_names_the_field(tmp_path: Path, parts: dict[str, Any], line: str, field: str) -> None:
@@ -266,6 +346,104 @@ class TestMinutes:
         assert item.cost_min == pytest.approx(1_200 * 172 / 600 - 1_200 * 120 / 600)
         # The oldest work waits for as long as the outage, and a quarter more is 3 h 35 min: 4 h.
         assert item.edit == {"queues.q.retention": "14400 s"}
+
+    def test_a_floor_keeps_what_half_an_hour_of_removals_would_take(self, make: Make) -> None:
+        item = make(**one(**LASTING, fleet="f"), **fleet(**REMOVED)).line("velocity-limit:fleets.f")
+        assert item.worths is not None
+        # 10 a minute for 30 min, of 600.
+        lowest = item.worths[CASES[0]].alone["lowest_share"]
+        assert (lowest.before, lowest.after) == (pytest.approx(0.5), pytest.approx(1))
+        assert "300 instances left of 600 before launches succeed today, 600 with it" in item.bounds
+        # Until launches succeed the share falls evenly from 1 to 1/2, and the burst brings all of it back within seconds.
+        assert item.bought_min == pytest.approx(30 / 4 * 1_800 / 600, abs=2.5)
+        assert "at most 120/min, which launches can replace" in item.apply[1]
+
+    def test_provisioned_instances_wait_for_no_launch(self, make: Make) -> None:
+        item = make(**one(**LASTING, fleet="f"), **fleet(**MISSING)).line("provisioned-capacity:fleets.f")
+        assert item.worths is not None
+        lowest = item.worths[CASES[0]].alone["lowest_share"]
+        assert (lowest.before, lowest.after) == (pytest.approx(1 / 6), pytest.approx(1))
+        # 3,000 launches, the first 5 at once and 2 a second after that: meanwhile 5/12 of the work is left undone.
+        assert item.bought_min == pytest.approx((3_000 - 5) / 2 / 60 * 5 / 12 * 1_800 / 600, rel=0.01)
+        assert item.planned_min == pytest.approx(344)
+        assert "3,000 instances more" in item.price
+
+    def test_two_instances_a_request_leave_the_limit_on_instances(self, make: Make) -> None:
+        item = make(**one(**LASTING, fleet="f"), **fleet(**MISSING)).line("launch-batch:fleets.f")
+        # (3,000 - 5) / 2 = 1,497.5 s against (3,000 - 1,000) / 2 = 1,000 s.
+        assert "takes 25 min for 3,000 missing instances; that on instances 16.7 min" in item.evidence
+        assert item.edit == {"fleets.f.launch.instances_per_request": 2}
+        # 10 at once and 4 a second, until that is the burst of 1,000 and 2 a second; the work left undone meanwhile is the
+        # area above what is launched.
+        first = (1_000 - 10) / (4 - 2)
+        left = 2_990 - 4 * first
+        undone = (2_990 + left) / 2 * first + left / 2 * (1_000 - first)
+        assert item.planned_min == pytest.approx(344 + undone / 3_600 / 60 * 1_800 / 600, rel=0.01)
+
+    def test_the_seven_steps_end_a_collapse_and_hold_traffic_back_for_two_holds(self, make: Make) -> None:
+        item = make(**STAYS).line("admission-steps:admission")
+        assert item.worths is not None
+        alone = item.worths[CASES[0]].alone
+        assert (alone["collapsed_min"].before, alone["collapsed_min"].after) == (None, pytest.approx(0))
+        # 1,200 a minute for two holds of 5 min; three holds of 5 min in which 100 a minute arrive and nothing drains
+        # are 30 min of draining at 100 a minute, of which the last 172 are those of 17,200 items.
+        assert alone["failed_direct"].after == pytest.approx(1_200 * 10)
+        assert item.planned_min == pytest.approx(15 + (17_200 + 15 * 100) / 100)
+        # 5 holds of 5 min, 3 of 15 min and one of 5 min.
+        assert "take 1 h 15 min at least" in item.bounds
+
+    def test_headroom_is_load_times_attempts(self, make: Make) -> None:
+        item = make(**STAYS).line("dependency-headroom:dependencies.table")
+        # (1,200 + 200) x 3.
+        assert item.edit == {"dependencies.table.capacity": "4200/min"}
+        assert item.worths is not None
+        collapse = item.worths[CASES[0]].alone["collapsed_min"]
+        assert (collapse.before, collapse.after) == (None, pytest.approx(0))
+        assert item.planned_min == pytest.approx(172)
+        less = copy.deepcopy(STAYS)
+        less["dependencies"]["table"]["capacity"] = "4,199/min"
+        # One attempt a minute less, and the model's own recovery stays down for ever.
+        worths = make(**less).line("dependency-headroom:dependencies.table").worths
+        assert worths is not None
+        assert worths[CASES[0]].alone["collapsed_min"].before is None
+        assert "1,200/min of capacity more" in item.price
+        assert "What there is would do at one attempt a request." in item.price
+        # Or 1,200 attempts a minute fewer, 400 requests.
+        assert "400/min of direct traffic have to be held back" in item.bounds
+        less["dependencies"]["table"] |= {"capacity": "3,000/min", "direct_rate": "800/min"}
+        assert make(**less).line("dependency-headroom:dependencies.table").status == IN_PLACE
+
+    @pytest.mark.parametrize(
+        ("fields", "words"),
+        [
+            # 3 x 300 of control loops leave 300 attempts, a tenth of the drain's.
+            ({"tested_rate": "1,200/min", "control_rate": "300/min"}, "all direct traffic has to be held back until it is up, "
+             "and drains to 100/min"),
+            ({"tested_rate": "1,200/min", "control_rate": "500/min"}, "control loops alone keep it down"),
+        ],
+    )  # fmt: skip
+    def test_what_has_to_be_shed_without_headroom(self, tmp_path: Path, fields: dict[str, Any], words: str) -> None:
+        parts = called(direct_rate="100/min", **fields)
+        queues = {"q": {**LASTING, "service_rate": "1,000/min", "attempts_while_failing": 3}}
+        item = lines(scenario(tmp_path, {**parts, "queues": queues}))["dependency-headroom:dependencies.table"]
+        assert words in item.bounds
+
+    def test_consumers_for_the_objective(self, make: Make) -> None:
+        item = make(**one(**LASTING, fleet="f"), **fleet(running=90, needed=90)).line("more-consumers:queues.q")
+        # 1,200 + 206,400 / 240 a minute.
+        assert item.edit == {"queues.q.service_rate": "2060/min"}
+        assert (item.today_min, item.planned_min) == (pytest.approx(344), pytest.approx(240))
+        # 2,060 x 2 s are 68.7 at once; 90 instances for 1,800 are 103 for 2,060.
+        assert "69 items at once" in item.apply[0]
+        assert "13 instances more" in item.price
+
+    def test_a_warm_cache_ends_what_a_cold_one_begins(self, make: Make) -> None:
+        table = {**COLD, "direct_rate": "1,100/min"}
+        item = make(queues={"q": LASTING}, dependencies={"table": table}).line("warm-cache:dependencies.table")
+        # 1,100 / 0.5 = 2,200 a minute and 1,800 of drain on 3,000; warm they are 2,900.
+        assert (item.today_min, item.planned_min) == (None, pytest.approx(344))
+        # 1,100 (1 - h) / 0.5 = 1,200.
+        assert f"From {100 * (1 - 1_200 * 0.5 / 1_100):.1f} % on everything fits." in item.bounds
 
     def test_changes_of_no_number_buy_no_minutes_and_cost_none(self, make: Make) -> None:
         for line, (parts, _) in REASONS.items():
@@ -349,6 +527,45 @@ class TestBounds:
         item = lines(scenario(tmp_path, one(**LASTING, service="lambda-async")))["failure-destination:queues.q"]
         assert "the service's own age limit of 6 h and goes nowhere" in item.evidence
 
+    def test_a_version_guard_leaves_no_empty_record(self, tmp_path: Path) -> None:
+        item = lines(scenario(tmp_path, {**BESIDE, "plan_automation": "published"}))["version-guard:plan_automation"]
+        # By hand: two of three appliers of 40, 41 and 43 are enough; one is late, the other cleans up after itself.
+        assert "the nearest after 5 steps" in item.evidence
+        assert "49 states with an empty record today, no states of 288 with it" in item.bounds
+
+    @pytest.mark.parametrize(
+        ("fields", "edit", "words"),
+        [
+            # 100 a second x 2 s are 200 in time; 900 - 200 are not.
+            ({"waiting_at_restore": 900}, {"queue_cap": 200}, "700 callers would be served too late"),
+            ({"queue_cap": 1_000}, {"queue_cap": 200}, "10 s today, 2 s with it"),
+            ({"load": "0.3/s", "capacity": "0.4/s"}, {"discards_expired": True}, "2.5 s for a single one"),
+        ],
+    )
+    def test_a_queue_no_longer_than_a_time_out(
+        self, tmp_path: Path, fields: dict[str, Any], edit: dict[str, Any], words: str
+    ) -> None:
+        item = lines(scenario(tmp_path, loop(**fields)))["control-loop-bound:control_loops.l"]
+        assert item.edit == {f"control_loops.l.{name}": value for name, value in edit.items()}
+        assert words in item.bounds
+
+    def test_a_zone_fails_open_before_one_target_gets_everything(self, tmp_path: Path) -> None:
+        parts = fleet(needed=9, target_group={"targets": [6, 6, 6], "routing_count": 2, "dns_count": 4})
+        item = lines(scenario(tmp_path, parts))["target-group-thresholds:fleets.f"]
+        # 3 of 6 targets bear a zone's load: with 2 each has 3/2 of its share. Never under what DNS has already.
+        assert item.edit["fleets.f.target_group.routing_count"] == item.edit["fleets.f.target_group.dns_count"] == 4
+        assert "up to 1.5 times its share today, when 2 of them are left, 0.75 with it" in item.bounds
+
+    def test_the_exercise_looks_for_capacity_over_attempts(self, tmp_path: Path) -> None:
+        item = lines(scenario(tmp_path, called()))["probe-hidden-capacity:dependencies.table"]
+        assert (item.status, item.edit) == (DO, {})
+        assert "Not measured: dependencies.table.capacity." in item.evidence
+        assert "a hidden capacity of 1,000/min: 3,000/min at 3 attempts a request" in item.bounds
+        quotas = client(sdk="boto3", version="1.44.8")
+        # Two retries a call at first, and none once the quota of 500 tokens is spent: then every attempt is a request.
+        item = lines(scenario(tmp_path, quotas))["probe-hidden-capacity:dependencies.table"]
+        assert "a hidden capacity of 3,000/min: 3,000/min at 1 attempt a request" in item.bounds
+
     def test_the_fewest_workers_that_reject_nothing(self, tmp_path: Path) -> None:
         item = lines(scenario(tmp_path, pool(queue=100)))["bounded-pool:worker_pools.p"]
         # All 200 come within 1 s and nothing is done before 1.5 s: 100 in the queue, so 100 at work.
@@ -390,14 +607,18 @@ def test_the_whole_plan_of_a_team_puts_itself_in_place(tmp_path: Path) -> None:
             "e": {"sdk": "go-v2", "number": 200, "dependency": "table"},
         },
         "call_stacks": {"k": {"layers": [{"name": "a", "tries": 3}, {"name": "b", "tries": 3}]}},
-        "fleets": {"f": {"running": 6, "needed": 9, "removal_automation": ["ReplaceUnhealthy"]}},
+        "fleets": {"f": {**MISSING, **REMOVED, "target_group": {"targets": [200, 200, 200]}}},
+        "control_loops": {"l": {"load": "40/s", "capacity": "100/s", "timeout": "2 s"}},
+        "plan_automation": "published",
         "worker_pools": {"p": {**POOL, "queue": 100}},
     }  # fmt: skip
     before = lines(load(tmp_path / "before.yaml", data))
     todo = [item for item in before.values() if item.status == DO]
-    assert len(todo) > 15
+    assert len(todo) > 25
     after = lines(load(tmp_path / "after.yaml", apply_edits(data, [item.edit for item in todo], Scenario)[0]))
-    assert [item.id for item in after.values() if item.status == DO] == ["measure-recovery:team"]
+    # What only an exercise or a metric can put in place has no edit.
+    exercises = ["measure-recovery:team", "probe-hidden-capacity:dependencies.table"]
+    assert [item.id for item in after.values() if item.status == DO] == exercises
     assert [item for item in todo if item.id not in after] == []
     assert all(worth(item) == "" for item in after.values() if item.status == IN_PLACE)
 

@@ -17,10 +17,12 @@ ORDER = [
     "age-limit", "dlq-receives", "failure-destination", "retention", "stream-retry-end",
     "bounded-pool", "bounded-replay", "deadline-discard", "drain-cap", "fresh-first", "idempotency-keys", "ramp-limit",
     "superseded",
-    "pause-list",
-    "measure-recovery",
+    "pause-list", "target-group-thresholds", "velocity-limit",
+    "measure-recovery", "probe-hidden-capacity",
+    "admission-steps", "control-loop-bound", "dependency-headroom", "launch-batch", "more-consumers",
+    "provisioned-capacity", "version-guard", "warm-cache",
 ]  # fmt: skip
-STEPS = [1] * 4 + [2] * 5 + [3] * 8 + [4, 5]
+STEPS = [1] * 4 + [2] * 5 + [3] * 8 + [4] * 3 + [5] * 2 + [6] * 8
 Make = Callable[..., Any]
 
 
@@ -107,7 +109,7 @@ def test_a_change_about_nothing_does_not_apply(make: Make) -> None:
     assert found == dict.fromkeys(ORDER, NOT_HERE) | about
     made = make(fleets={"f": {"running": 1, "needed": 1}}, recovery_measured="3 h")
     found = {item.change: item.status for item in made.plan.items}
-    about = {"pause-list": NEEDS_EVIDENCE, "measure-recovery": IN_PLACE}
+    about = {"pause-list": NEEDS_EVIDENCE, "provisioned-capacity": IN_PLACE, "measure-recovery": IN_PLACE}
     assert found == dict.fromkeys(ORDER, NOT_HERE) | about
     assert made.line("standard-retries").target == ""
     assert "Last measured at 180 min" in made.line("measure-recovery:team").evidence

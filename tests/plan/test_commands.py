@@ -74,6 +74,10 @@ def fits(values: list[str], shape: dict[str, Any], name: str) -> None:
     if shape["type"] == "list":
         assert values, name
         assert set(values) <= set(shape.get("choices", values)), values
+        for value in values if "member" in shape else ():
+            # A value of the list is text whatever it looks like.
+            pairs = dict(part.split("=", 1) for part in value.split(","))
+            fits_structure(pairs, shape["member"], name)
         return
     assert len(values) == 1, (name, values)
     value = PLACEHOLDERS.get(values[0], values[0])
@@ -97,7 +101,10 @@ def structure(text: str) -> dict[str, Any]:
         assert isinstance(found, dict)
         return found
     pairs = dict(part.split("=", 1) for part in text.split(","))
-    return {key: int(value) if value.isdigit() else {"true": True}.get(value, value) for key, value in pairs.items()}
+    return {
+        key: int(value) if value.removeprefix("-").isdigit() else {"true": True}.get(value, value)
+        for key, value in pairs.items()
+    }
 
 
 def fits_structure(found: dict[str, Any], shape: dict[str, Any], name: str) -> None:
@@ -148,6 +155,8 @@ def test_the_shapes_are_those_of_botocore() -> None:
             if form["type"] in ("integer", "string"):
                 assert member.metadata.get("min", form["min"]) == form["min"], (operation, option)
                 assert member.metadata.get("max", form["max"]) == form["max"], (operation, option)
+            if "member" in form:
+                assert set(form["member"]["members"]) <= set(member.member.members), (operation, option)
             if form["type"] == "structure":
                 assert set(form["members"]) <= set(member.members), (operation, option)
 

@@ -41,7 +41,8 @@ def test_every_snippet_of_the_plan_parses(whole: Any) -> None:
         assert set(blocks) in ({"resource"}, {"locals"}), line
         kinds |= {name.strip('"') for block in blocks.get("resource", ()) for name in block}
     assert kinds == {
-        "aws_dynamodb_table", "aws_kinesis_stream", "aws_lambda_event_source_mapping", "aws_lambda_function",
+        "aws_autoscaling_group", "aws_dynamodb_table",
+        "aws_kinesis_stream", "aws_lambda_event_source_mapping", "aws_lambda_function", "aws_lb_target_group",
         "aws_lambda_function_event_invoke_config", "aws_sqs_queue",
     }  # fmt: skip
 

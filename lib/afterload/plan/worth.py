@@ -19,8 +19,11 @@ from afterload.model.coupled import CoupledResult, CoupledSystem, Input, simulat
 from afterload.model.curves import FloatArray
 from afterload.model.uncertainty import Range, draw
 from afterload.scenario import CallStack, Client, Dependency, Fleet, LoadedScenario, Queue, Scenario
+from afterload.scenario.capacity_schema import ControlLoop
+from afterload.scenario.coupled_schema import AdmissionPlan, PlanAutomation
 from afterload.scenario.fields import Section
 from afterload.scenario.overrides import apply_edits
+from afterload.scenario.retry_schema import WorkerPool
 from afterload.yamltree import YamlTree
 
 __all__ = [
@@ -39,7 +42,10 @@ __all__ = [
 Edit = Mapping[str, Any]
 PARTS: Mapping[str, type[Section]] = {
     "queues": Queue, "fleets": Fleet, "clients": Client, "dependencies": Dependency, "call_stacks": CallStack,
+    "control_loops": ControlLoop, "worker_pools": WorkerPool,
 }  # fmt: skip
+# Parts that a scenario has once, without a name of their own.
+SINGLE_PARTS: Mapping[str, type[Section]] = {"admission": AdmissionPlan, "plan_automation": PlanAutomation}
 # Draws for P10 to P90 of a worth: each line of a plan takes three simulations of all of them.
 DRAWS = 100
 CASES = ("as the scenario starts", "collapsed at the restore")
@@ -157,6 +163,9 @@ def edited(loaded: LoadedScenario, edits: Sequence[Edit], memo: dict[Any, Any] |
     changed: dict[str, Any] = {}
     try:
         for part, name in sorted({(str(path[0]), str(path[1]) if len(path) > 2 else "") for path in paths}):
+            if part in SINGLE_PARTS:
+                changed[part] = SINGLE_PARTS[part].model_validate(data[part], context=context)
+                continue
             if part not in PARTS or not name:
                 scenario = Scenario.model_validate(data, context=context)
                 break
