@@ -476,7 +476,7 @@ class Workbook:
         """The provider's entries against the team's own."""
         return _sized(postmortem_charts.timeline_figure(self.loaded))
 
-    def alignment(self) -> Shown:
+    def postmortem_alignment(self) -> Shown:
         """The team's own events beside the provider's: which follow which, and what that account leaves open."""
         return _sized(alignment.alignment_of(self.loaded))
 

@@ -225,7 +225,7 @@ SECTIONS = (
     "plan_table", "worth", "waterfall", "before_after", "plan_details",
     "runbook_answer", "runbook_table", "runbook_details", "runbook_pauses", "exercises_answer", "exercises_table",
     "exercises_details", "measured_answer", "measured_signals", "throughput",
-    "measured_attempts", "back_test", "postmortem_answer", "postmortem_impact", "postmortem_timeline", "alignment",
+    "measured_attempts", "back_test", "postmortem_answer", "postmortem_impact", "postmortem_timeline", "postmortem_alignment",
     "postmortem_split", "postmortem_durations", "postmortem_causes", "postmortem_interactions", "postmortem_actions",
     "postmortem_proposals", "postmortem_gaps", "comparison_answer", "comparison_inputs", "comparison_results",
     "comparison_plan", "audit_answer", "audit", "audit_details", "audit_gaps", "provenance",

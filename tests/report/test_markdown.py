@@ -141,7 +141,7 @@ def test_the_postmortem_of_the_example_is_read_whole(orders: str, reader: str) -
     ]
     assert [heading.get_text() for heading in found.find_all("h2")] == [heading for heading, _ in parts]
     tables = [item.table if isinstance(item, Figure) else item for _, item in parts if not isinstance(item, Prose)]
-    assert len(found.find_all("table")) == len(tables) == 9
+    assert len(found.find_all("table")) == len(tables) == 10
     for shown, table in zip(found.find_all("table"), tables, strict=True):
         cells = [tuple(cell.get_text().strip() for cell in row.find_all("td")) for row in shown.tbody.find_all("tr")]
         assert cells == [tuple(seen(cell) for cell in row) for row in table.rows]
@@ -195,7 +195,7 @@ def test_hostile_words_of_a_team_stay_words(tmp_path: Path, reader: str) -> None
     written = postmortem_markdown(estimates, build_plan(estimates), couple(loaded))
     assert tags(reader, written) <= {"h1", "h2", "p", "table", "thead", "tbody", "tr", "th", "td"}
     found = page(reader, written)
-    assert len(found.find_all("h2")) == 10
+    assert len(found.find_all("h2")) == 11
     assert found.find("h1").get_text() == f"Postmortem: {bad}, {bad}"
     actions = next(table for table in found.find_all("table") if table.th.get_text() == "action")
     assert [cell.get_text() for cell in actions.tbody.find_all("td")][:2] == [bad, bad]

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from afterload.figures.charts import AFTER, BEFORE, GREY, MOST_VALUES, Clock, alt, evenly, finish
 from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.postmortem_charts import NO_POSTMORTEM
 from afterload.figures.words import paragraph
 from afterload.findings.alignment import Alignment, Follower, align
 from afterload.findings.phrases import counted
@@ -21,6 +22,8 @@ _LANES = (THEIRS, FOLLOWS, OPEN)
 
 def alignment_of(loaded: LoadedScenario) -> Figure | Prose:
     """The team's own timeline of a scenario beside that of the incident."""
+    if loaded.scenario.postmortem is None:
+        return paragraph(NO_POSTMORTEM)
     laid = align(loaded.own_timeline, loaded.timeline)
     return alignment_figure(laid, loaded.scenario.time_zone, loaded.name)
 

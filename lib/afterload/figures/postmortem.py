@@ -49,7 +49,7 @@ def sections(
         ("Summary", postmortem_answer(loaded)),
         (IMPACT, impact_table(estimates)),
         ("Timeline", timeline_figure(loaded)),
-        ("Beside the provider's timeline", alignment_of(loaded)),
+        ("Our events beside the provider's timeline", alignment_of(loaded)),
         (SPLIT, split_table(loaded)),
         ("Durations", durations_figure(estimates)),
         ("What began it and what sustained it", causes_table(estimates, coupling)),

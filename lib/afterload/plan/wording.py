@@ -36,6 +36,9 @@ def _computed(item: PlanItem) -> Iterator[str]:
     if (other.before, other.after) != (same.before, same.after):
         words = difference_words(other) or _stays(other)
         yield f"With the dependency collapsed at the restore: {words}."
+    place = collapsed.cumulative["empty_min"]
+    if place.ended and not other.ended:
+        yield f"In its place, after the changes above it: {difference_words(place)}."
     down = collapsed.alone["collapsed_min"]
     if difference_words(down) and (down.before, down.after) != (other.before, other.after):
         yield f"Time that it then stays down: {difference_words(down)}."
