@@ -42,6 +42,7 @@ PARTS: tuple[tuple[str, type[Section]], ...] = (
     ("`admission`", coupled_schema.AdmissionPlan),
     ("`uncertain.PATH`", coupled_schema.UncertainValue),
     ("`plan_automation`", coupled_schema.PlanAutomation),
+    ("`costs`", coupled_schema.Costs),
     ("`evidence.PATH`", evidence_schema.Evidence),
     ("`exports`, a list", evidence_schema.Export),
     ("`telemetry`, a list", evidence_schema.Telemetry),

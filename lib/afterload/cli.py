@@ -18,7 +18,7 @@ import click
 
 from afterload import __version__
 from afterload.commands.inputs import import_
-from afterload.commands.plans import compare, gate, plan
+from afterload.commands.plans import compare, exercises, gate, plan
 from afterload.commands.postmortem import postmortem
 from afterload.commands.shared import SET, ReaderGoneError, echo
 from afterload.errors import AfterloadError, InputError, NotFoundError, OutputError, UnitError
@@ -162,12 +162,16 @@ def _file_name(name: str) -> str:
 
 @cli.command()
 @click.option("-o", "--output", "file", type=click.Path(dir_okay=False), help="File to write; printed by default.")
-def schema(file: str | None) -> None:
+@click.option("--plan", "of_plan", is_flag=True, help="That of a plan's JSON instead.")
+def schema(file: str | None, of_plan: bool) -> None:
     """Print the JSON Schema of a scenario, for editors."""
     from afterload.scenario import Scenario
 
-    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Scenario.model_json_schema()}
-    text = json.dumps(document, indent=2) + "\n"
+    if of_plan:
+        text = resource("data", "plan.schema.json").read_text(encoding="utf-8")
+    else:
+        document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Scenario.model_json_schema()}
+        text = json.dumps(document, indent=2) + "\n"
     if file is None:
         echo(text, end="")
     else:
@@ -188,6 +192,7 @@ def examples() -> None:
 cli.add_command(compare)
 cli.add_command(gate)
 cli.add_command(plan)
+cli.add_command(exercises)
 cli.add_command(import_)
 cli.add_command(postmortem)
 

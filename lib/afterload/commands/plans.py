@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import click
 
 from afterload.commands.shared import SET, echo
 from afterload.errors import InputError, NotFoundError, ObjectiveError
-from afterload.files import write_whole
+from afterload.files import write_all, write_whole
 
-__all__ = ["compare", "gate", "plan"]
+__all__ = ["compare", "exercises", "gate", "plan"]
 
 
 @click.command()
@@ -86,7 +87,7 @@ FORMATS = ("markdown", "csv", "json", "jira", "github", "github-json")
 @click.command()
 @click.argument("file")
 @SET
-@click.option("--order", type=click.Choice(["guide", "minutes", "effort"]), default="guide", show_default=True)
+@click.option("--order", type=click.Choice(["guide", "minutes", "effort", "cost"]), default="guide", show_default=True)
 @click.option("--format", "form", type=click.Choice(FORMATS), default="markdown", show_default=True)
 @click.option(
     "--kept",
@@ -124,3 +125,37 @@ def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str
     else:
         write_whole(target, text)
         echo(Path(target))
+
+
+@click.command()
+@click.argument("file")
+@SET
+@click.option("-o", "--output", "folder", default="exercises", show_default=True, help="Folder for the files.")
+def exercises(file: str, overrides: tuple[str, ...], folder: str) -> None:
+    """Write the exercises of FILE with this team's numbers: Chaos Toolkit experiments and AWS FIS templates.
+
+    Words in capitals in them stand for your own names. Use a test account.
+    """
+    from afterload.coupling import couple, estimate_recovery
+    from afterload.estimates import estimate
+    from afterload.plan.exercise_exports import exercise_chaostoolkit, exercise_fis
+    from afterload.plan.exercises import build_exercises
+    from afterload.plan.runbook import build_runbook
+    from afterload.scenario import load_scenario
+
+    estimates = estimate(load_scenario(file, overrides))
+    coupling = couple(estimates.loaded)
+    runbook = build_runbook(estimates, None if coupling is None else estimate_recovery(coupling), None)
+    written: dict[Path, str] = {}
+    for exercise in build_exercises(estimates, runbook, coupling):
+        if exercise.nothing:
+            echo(f"{exercise.number} {exercise.title}: {exercise.nothing}", err=True)
+            continue
+        name = f"{exercise.number}-{exercise.id}"
+        written[Path(folder) / f"{name}.chaos.json"] = json.dumps(exercise_chaostoolkit(exercise), indent=2) + "\n"
+        template = exercise_fis(exercise)
+        if template is not None:
+            written[Path(folder) / f"{name}.fis.json"] = json.dumps(template, indent=2) + "\n"
+    write_all(written)
+    for path in written:
+        echo(path)

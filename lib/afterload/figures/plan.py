@@ -18,6 +18,7 @@ ORDER_WORDS = {
     "guide": "the guide's order of change, then minutes bought",
     "minutes": "minutes bought",
     "effort": "minutes bought a person-day",
+    "cost": "cost of the stale minutes saved in one event, less the cost of the effort",
 }
 
 

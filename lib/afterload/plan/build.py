@@ -14,6 +14,7 @@ from afterload.estimates import Estimates
 from afterload.plan import changes
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem
 from afterload.plan.worth import CASES, Appraisal, Appraiser, Difference
+from afterload.scenario.coupled_schema import Costs
 
 __all__ = ["ORDERS", "Order", "Plan", "build_plan", "catalogue"]
 
@@ -23,7 +24,7 @@ GUIDE = ("standard-retries", "age-limit", "drain-cap", "pause-list", "measure-re
 # An end to "never" is worth more than any number of minutes.
 NEVER_ENDED_MIN = 1e9
 
-Order = Literal["guide", "minutes", "effort"]
+Order = Literal["guide", "minutes", "effort", "cost"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 
@@ -80,11 +81,14 @@ def build_plan(estimates: Estimates, order: Order = "guide", draws: int | None =
     Parameters:
         estimates: the results for the scenario.
         order: ``guide``: the guide's order of change, then minutes bought; ``minutes``: minutes bought; ``effort``: minutes
-            bought a person-day. Whatever the order, a line that buys nothing comes after those of its rank that do.
+            bought a person-day; ``cost``: cost of the stale minutes that it saves in one event less that of its effort, by
+            the scenario's ``costs``. Whatever the order, a line that buys nothing comes after those of its rank that do.
         draws: draws of uncertain inputs; None for the usual number.
 
-    Raises :class:`InputError` for another order.
+    Raises :class:`InputError` for another order, and for ``cost`` where the scenario gives no costs.
     """
+    if order == "cost" and estimates.loaded.scenario.costs is None:
+        raise InputError("the order cost needs costs.stale_minute in the scenario, and costs.person_day for the effort")
     if order not in ORDERS:
         raise InputError(f"the order of a plan cannot be {order!r}; known: {', '.join(ORDERS)}")
     appraiser = Appraiser.of(estimates.loaded) if draws is None else Appraiser.of(estimates.loaded, draws)
@@ -94,7 +98,7 @@ def build_plan(estimates: Estimates, order: Order = "guide", draws: int | None =
         if not found:
             found = [PlanItem(change.id, "", NOT_HERE, "The scenario has nothing that this change is about.")]
         lines += [(change, item) for item in found]
-    rank = _ranker(order, appraiser)
+    rank = _ranker(order, appraiser, estimates.loaded.scenario.costs)
     lines.sort(key=lambda line: rank(*line))
     items = [item for _, item in lines]
     if appraiser is None:
@@ -112,7 +116,7 @@ def build_plan(estimates: Estimates, order: Order = "guide", draws: int | None =
 Rank = tuple[float, float, int, float, bool, str, str]
 
 
-def _ranker(order: Order, appraiser: Appraiser | None) -> Callable[[Change, PlanItem], Rank]:
+def _ranker(order: Order, appraiser: Appraiser | None, costs: Costs | None) -> Callable[[Change, PlanItem], Rank]:
     def rank(change: Change, item: PlanItem) -> Rank:
         status = _RANK[item.status]
         gains = [0.0]
@@ -123,6 +127,8 @@ def _ranker(order: Order, appraiser: Appraiser | None) -> Callable[[Change, Plan
             return change.order, float(status), 0, -gain, change.id not in GUIDE, change.id, item.target
         days = change.effort_days if item.effort_days is None else item.effort_days
         worth = gain if order == "minutes" else gain / max(days, 0.1)
+        if order == "cost" and costs is not None:
+            worth = gain * costs.stale_minute - days * costs.person_day
         return 0.0, float(status), int(gain <= 0), -worth, change.id not in GUIDE, change.id, item.target
 
     return rank

@@ -34,7 +34,17 @@ def plan_records(plan: Plan, kept: Kept | None = None) -> list[dict[str, Any]]:
     known = {item.id for item in plan.items}
     blank = dict.fromkeys(records[0])
     records += [
-        {**blank, "id": name, "status": GONE, **entry, "apply": [], "undo": [], "terraform": [], "edit": {}}
+        {
+            **blank,
+            "id": name,
+            "status": GONE,
+            **entry,
+            "apply": [],
+            "undo": [],
+            "terraform": [],
+            "edit": {},
+            "measures": {},
+        }
         for name, entry in entered.items()
         if name not in known
     ]
@@ -63,11 +73,31 @@ def _record(place: int, plan: Plan, item: PlanItem, kept: Kept) -> dict[str, Any
         "terraform": list(item.terraform),
         "edit": dict(item.edit),
         "effort_days": plan.effort_days(item),
+        "measures": _measures(item),
         "risk": change.risk,
         "why": change.why,
         "exercise": change.exercise,
         "reference": change.reference,
     }
+
+
+def _measures(item: PlanItem) -> dict[str, Any]:
+    """Every measure by starting state and by way of comparing: before, after, and P10 to P90 of the difference."""
+    if item.worths is None:
+        return {}
+    return {
+        case: {
+            way: {
+                name: {
+                    "before": _rounded(part.before), "after": _rounded(part.after),
+                    "p10": _rounded(part.p10), "p90": _rounded(part.p90),
+                }
+                for name, part in parts.items()
+            }
+            for way, parts in (("alone", worth.alone), ("in_place", worth.cumulative), ("left_out", worth.left_out))
+        }
+        for case, worth in item.worths.items()
+    }  # fmt: skip
 
 
 def _rounded(minutes: float | None) -> float | None:
@@ -93,7 +123,10 @@ def plan_csv(plan: Plan, kept: Kept | None = None) -> str:
     The columns agreed_owner, due, progress and note are people's: what they enter there is kept over reruns.
     """
     out = io.StringIO()
-    records = plan_records(plan, kept)
+    # Measures are a table for each line: they stand in the JSON.
+    records = [
+        {key: value for key, value in record.items() if key != "measures"} for record in plan_records(plan, kept)
+    ]
     writer = csv.DictWriter(out, list(records[0]), lineterminator="\r\n")
     writer.writeheader()
     writer.writerows({key: _cell(value) for key, value in record.items()} for record in records)

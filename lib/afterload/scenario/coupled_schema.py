@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from afterload.errors import UnitError
-from afterload.scenario.fields import Count, Minutes, Section, Share
+from afterload.scenario.fields import Count, Label, Minutes, Section, Share
+from afterload.units import read_number
 
-__all__ = ["STEP_NAMES", "AdmissionPlan", "Cache", "PlanAutomation", "UncertainValue"]
+__all__ = ["STEP_NAMES", "AdmissionPlan", "Cache", "Costs", "PlanAutomation", "UncertainValue"]
 
 STEP_NAMES = (
     "hold_the_doors",
@@ -64,6 +65,16 @@ class UncertainValue(Section):
 
     low: Annotated[Any, Field(description="Not expected to be lower.")]
     high: Annotated[Any, Field(description="Not expected to be higher.")]
+
+
+class Costs(Section):
+    """What stale processing and work cost the team, to order the plan by it."""
+
+    stale_minute: Annotated[float, BeforeValidator(read_number), Field(gt=0, description="Cost of one stale minute.")]
+    person_day: Annotated[
+        float, BeforeValidator(read_number), Field(ge=0, description="Cost of a person-day of effort.")
+    ] = 0.0
+    currency: Annotated[Label, Field(description="Currency, as it is written behind an amount.")] = "units of cost"
 
 
 class PlanAutomation(Section):

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from afterload import limits
 from afterload.errors import UnitError
 from afterload.scenario.capacity_schema import ControlLoop, Pollers, Removal, TargetGroup
-from afterload.scenario.coupled_schema import AdmissionPlan, Cache, PlanAutomation, UncertainValue
+from afterload.scenario.coupled_schema import AdmissionPlan, Cache, Costs, PlanAutomation, UncertainValue
 from afterload.scenario.evidence_schema import Evidence, Export, Postmortem, Telemetry
 from afterload.scenario.fields import (
     Count,
@@ -597,6 +597,9 @@ class Scenario(Section):
     evidence_limit_min: Annotated[Minutes, Field(gt=0, description="Age at which evidence is too old to trust.")] = (
         90 * 24 * 60.0
     )
+    costs: Annotated[
+        Costs | None, none_is_none, Field(description="What a stale minute and a person-day cost; none: not given.")
+    ] = None
     compare_with: Annotated[
         MaybePath, Field(description="An earlier scenario, or the plan file of an earlier run, to compare with.")
     ] = None

@@ -1,0 +1,99 @@
+"""Worth of changes: sums, closed forms, draws that cases share, and orders of the plan."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from afterload.errors import InputError, ModelError
+from afterload.estimates import estimate
+from afterload.plan import build_plan
+from afterload.plan.worth import CASES, MEASURES, appraise, edited
+from afterload.scenario import load_scenario
+
+ORDERS = "builtin:scenarios/orders.yaml"
+
+
+@pytest.fixture(scope="module", params=["orders", "render-fleet", "payments"])
+def plan(request):
+    return build_plan(estimate(load_scenario(f"builtin:scenarios/{request.param}.yaml")))
+
+
+def test_steps_of_the_likely_values_add_up_to_the_whole_plan(plan):
+    for case in CASES:
+        for name in MEASURES:
+            steps = [item.worths[case].cumulative[name] for item in plan.open if item.worths is not None]
+            assert steps[0].before == plan.appraisal.today[case].likely(name)
+            assert steps[-1].after == plan.appraisal.planned[case].likely(name)
+            for earlier, later in pairwise(steps):
+                assert earlier.after == later.before
+            if all(step.before is not None and step.after is not None for step in steps):
+                total = steps[0].before - steps[-1].after
+                assert sum(step.bought for step in steps) == pytest.approx(total, abs=1e-6)
+
+
+def test_left_out_of_the_whole_plan_is_the_whole_plan_without_it(plan):
+    for case in CASES:
+        for item in plan.open:
+            if item.worths is not None:
+                assert item.worths[case].left_out["empty_min"].after == plan.appraisal.planned[case].likely("empty_min")
+
+
+def test_an_edit_that_changes_nothing_is_worth_nothing_in_every_draw():
+    loaded = load_scenario("builtin:scenarios/render-fleet.yaml")
+    name = next(iter(loaded.scenario.queues))
+    found = appraise(loaded, [{f"queues.{name}.on_failure_destination": "somewhere"}])
+    for case in CASES:
+        for part in found.worths[0][case].alone.values():
+            assert (part.bought, part.p10, part.p90) == (0, 0, 0)
+        assert not found.worths[0][case].buys
+
+
+def test_the_spread_of_a_worth_holds_its_likely_value():
+    loaded = load_scenario("builtin:scenarios/render-fleet.yaml")
+    name = next(iter(loaded.scenario.queues))
+    drain = appraise(loaded, [{f"queues.{name}.age_limit": "15 min"}]).worths[0][CASES[0]].alone["empty_min"]
+    assert drain.p10 < drain.bought < drain.p90
+
+
+def test_an_edit_that_does_not_fit_is_told_and_worth_nothing():
+    loaded = load_scenario(ORDERS)
+    found = appraise(loaded, [{"queues.orders.order": "backwards"}, {"queues.orders.age_limit": "15 min"}])
+    assert "does not fit the scenario" in found.failed[0]
+    assert found.worths[0][CASES[0]].alone["empty_min"].bought == 0
+    assert found.worths[1][CASES[0]].alone["empty_min"].bought == pytest.approx(314)
+    with pytest.raises(ModelError, match="does not fit"):
+        edited(loaded, [{"queues.orders.order": "backwards"}])
+
+
+def test_the_scenario_itself_stays_as_it_is():
+    loaded = load_scenario(ORDERS)
+    before = repr(loaded.tree.data)
+    changed = edited(loaded, [{"queues.orders.age_limit": "15 min"}, {"queues.orders.age_limit": "30 min"}])
+    assert changed.scenario.queues["orders"].age_limit_min == 30
+    assert repr(loaded.tree.data) == before
+    assert loaded.scenario.queues["orders"].age_limit_min is None
+
+
+def test_orders_of_the_plan():
+    estimates = estimate(load_scenario(ORDERS))
+    minutes = [item for item in build_plan(estimates, "minutes").open if item.bought_min]
+    assert [item.bought_min for item in minutes] == sorted((item.bought_min for item in minutes), reverse=True)
+    with pytest.raises(InputError, match=r"needs costs\.stale_minute"):
+        build_plan(estimates, "cost")
+    with pytest.raises(InputError, match="cannot be 'luck'"):
+        build_plan(estimates, "luck")
+
+
+def test_by_cost_a_dear_change_comes_after_a_cheap_one():
+    # 314 min by the age limit in 2 days, 104 min by more consumers: at a low price of time the effort decides.
+    def gains_of(stale_minute):
+        costs = {"stale_minute": stale_minute, "person_day": 800, "currency": "EUR"}
+        found = build_plan(estimate(load_scenario(ORDERS, {"costs": costs})), "cost")
+        timed = [item for item in found.open if item.bought_min]
+        return [item.bought_min * stale_minute - found.effort_days(item) * 800 for item in timed]
+
+    for stale_minute in (0.01, 1, 100):
+        gains = gains_of(stale_minute)
+        assert gains == sorted(gains, reverse=True)
