@@ -151,7 +151,7 @@ def test_numbers_in_the_words_are_those_of_the_records(whole: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("minutes", "words"), [(-12, "-12 min"), (12, "12 min"), (0, "0 min"), (-1e-9, "0 min"), (1e-9, "0 min")]
+    ("minutes", "words"), [(-12, "costs 12 min"), (12, "12 min"), (0, "0 min"), (-1e-9, "0 min"), (1e-9, "0 min")]
 )
 def test_differences_of_rounding_are_none(minutes: float, words: str) -> None:
     assert signed_minutes(minutes) == words

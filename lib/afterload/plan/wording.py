@@ -71,10 +71,10 @@ def _range(drain: Difference) -> str:
 
 
 def signed_minutes(minutes: float) -> str:
-    """Minutes with a minus where it costs: "-12 min"."""
+    """Minutes bought, or that a change costs: "costs 12 min"; a page holds no negative minutes."""
     if abs(minutes) < ROUNDING_MIN:
         return format_minutes(0.0)
-    return f"-{format_minutes(-minutes)}" if minutes < 0 else format_minutes(minutes)
+    return f"costs {format_minutes(-minutes)}" if minutes < 0 else format_minutes(minutes)
 
 
 def _others(worth: Worth, prefix: str) -> Iterator[str]:
