@@ -133,7 +133,7 @@ class TestClients:
     def test_the_lines_are_those_of_the_policies(self, make: Make) -> None:
         book = make(clients={"c": CLIENT, "d": {"sdk": "azure-python", "number": 1}})
         found = {(v["clients"], v["when"], v["p"]): v["tries"] for v in values(book.client_fleets())}
-        assert found["c", "until the limit binds", 0.5] == 1.75
+        assert found["c", "until it binds", 0.5] == 1.75
         assert found["c", "in the long run", 0.5] == pytest.approx(1 + 0.5 / (14 * 0.5), rel=1e-3)
         assert found["c", "in the long run", 1.0] == 1
         assert found["d", "in the long run", 1.0] == 11

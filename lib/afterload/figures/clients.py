@@ -178,11 +178,11 @@ def fleets_figure(loaded: LoadedScenario, kinds: Sequence[ClientKind]) -> Figure
             first = None if kind.policy is None else kind.policy.open_loop(kind.load(float(p)))
             at = {"clients": kind.name, "p": round(float(p), 4)}
             if first is not None:
-                values.append({**at, "when": "until the limit binds", "tries": round(first, 4)})
+                values.append({**at, "when": "until it binds", "tries": round(first, 4)})
             values.append({**at, "when": "in the long run", "tries": round(float(tries), 4)})
     lines = (
         alt.Chart(alt.Data(values=values))
-        .mark_line(strokeWidth=2.5)
+        .mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=20, opacity=0.01))
         .encode(
             x=alt.X("p", type="quantitative", axis=alt.Axis(format=".0%"), title="share of attempts that fail"),
             y=alt.Y("tries", type="quantitative", title="tries a call"),
@@ -192,7 +192,7 @@ def fleets_figure(loaded: LoadedScenario, kinds: Sequence[ClientKind]) -> Figure
             ),
             strokeDash=alt.StrokeDash(
                 "when", type="nominal", title=None,
-                scale=alt.Scale(domain=["in the long run", "until the limit binds"], range=[[1, 0], [5, 4]]),
+                scale=alt.Scale(domain=["in the long run", "until it binds"], range=[[1, 0], [5, 4]]),
             ),
             tooltip=[
                 alt.Tooltip("clients", type="nominal"),

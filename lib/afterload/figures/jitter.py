@@ -118,7 +118,7 @@ def waves_figure(loaded: LoadedScenario, waves: Waves | None) -> Figure | Prose:
         )
     lines = (
         alt.Chart(alt.Data(values=values))
-        .mark_line(interpolate="step-after", strokeWidth=2)
+        .mark_line(interpolate="step-after", strokeWidth=2, point=alt.OverlayMarkDef(size=20, opacity=0.01))
         .encode(
             x=alt.X("seconds", type="quantitative", title="seconds after the failure", axis=alt.Axis(format=",~f")),
             y=alt.Y("retries", type="quantitative", title=f"retries in {each}", axis=alt.Axis(format=",~f")),

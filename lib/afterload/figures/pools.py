@@ -108,7 +108,7 @@ def pools_figure(loaded: LoadedScenario, cases: Sequence[PoolCase]) -> Figure | 
             ]
     lines = (
         alt.Chart(alt.Data(values=values))
-        .mark_line(interpolate="step-after", strokeWidth=2)
+        .mark_line(interpolate="step-after", strokeWidth=2, point=alt.OverlayMarkDef(size=20, opacity=0.01))
         .encode(
             x=alt.X("seconds", type="quantitative", title="seconds after the first request", axis=alt.Axis(format=",~f")),
             y=alt.Y("requests", type="quantitative", title="requests", axis=alt.Axis(format=",~f")),

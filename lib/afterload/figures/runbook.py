@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 from afterload.figures.figure import Prose, Table
 from afterload.figures.words import paragraph, sentence_list, span
 from afterload.findings.phrases import counted
-from afterload.plan.exercise_exports import exercise_chaostoolkit, exercise_fis
 from afterload.plan.exercises import REFERENCE_LIFT_MIN, Exercise
 from afterload.plan.runbook import Runbook, RunbookStep
 from afterload.units import format_minutes
@@ -153,7 +151,7 @@ def exercises_table(exercises: Sequence[Exercise]) -> Table:
 
 
 def exercises_details(exercises: Sequence[Exercise]) -> Prose:
-    """Every exercise whole, with its exports."""
+    """Every exercise whole; ``afterload exercises`` writes their files."""
     parts = []
     for item in exercises:
         facts: list[tuple[str, Sequence[str]]] = [
@@ -165,16 +163,8 @@ def exercises_details(exercises: Sequence[Exercise]) -> Prose:
             ("Recovery is measured", (item.measured,) if item.measured else ()),
         ]
         blocks: dict[str, Sequence[str]] = {"Apply": [command for command, _ in item.commands]}
-        if not item.nothing:
-            fis = exercise_fis(item)
-            blocks["Fault injection"] = () if fis is None else (_json(fis),)
-            blocks["Chaos Toolkit"] = (_json(exercise_chaostoolkit(item)),)
         parts.append(_part(f"{item.number}. {item.title}", facts, blocks))
     return _together(parts)
-
-
-def _json(document: dict[str, Any]) -> str:
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
 
 
 def _part(title: str, facts: Iterable[tuple[str, Sequence[str]]], blocks: dict[str, Sequence[str]]) -> tuple[str, str]:
