@@ -37,6 +37,9 @@ def execute(chapter: Path, target: Path) -> None:
     for cell in nb.cells:
         # papermill ends the cell that it puts in with an empty line.
         cell.source = cell.source.rstrip("\n")
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            # papermill gives it another id each time.
+            cell.id = f"{chapter.stem}-injected"
         for name in ("papermill", "execution"):
             cell.metadata.pop(name, None)
     target.write_text(notebook_text(nb), encoding="utf-8")
