@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 
 from afterload.scenario import capacity_schema, coupled_schema, evidence_schema, retry_schema, schema
 from afterload.scenario.fields import Section, section_in
+from afterload.units import format_duration
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "scenario.md"
 PARTS: tuple[tuple[str, type[Section]], ...] = (
@@ -114,6 +115,8 @@ def default(section: type[Section], name: str, field: FieldInfo) -> str:
     quantity = section.quantities().get(name)
     if isinstance(value, bool):
         return str(value).lower()
+    if quantity is not None and quantity.suffix == "min" and value >= 120:
+        return format_duration(value)
     if quantity is not None:
         return f"{value:g} {'a minute' if quantity.kind == 'rate' else quantity.suffix}"
     return f"{value:g}" if isinstance(value, int | float) else str(value)
