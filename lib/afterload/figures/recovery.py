@@ -100,9 +100,10 @@ def differing_sentences(estimate: CoupledEstimate | None, alone: Mapping[str, Qu
             if result.time_collapsed_min[0, at] > 0 or np.isnan(result.healed_at_min[0, at])
         ]
         why = f", since {', '.join(down)} is pushed over its capacity" if down else ""
+        first = "has nothing to drain" if single == 0 else f"would take {span(single)} to drain"
         text = "is never drained" if coupled is None and bool(result.never[0]) else f"is {_after(coupled, result)}"
         found.append(
-            f"{name} alone would take {span(single)} to drain; with its dependency, retries and fleets acting on each other it "
+            f"{name} alone {first}; with its dependency, retries and fleets acting on each other it "
             f"{text}{why}. That is what counts: see the chapter on the recovery."
         )
     return found
