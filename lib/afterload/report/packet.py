@@ -13,7 +13,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 from papermill.translators import translate_parameters
 
-from afterload.coupling import couple
+from afterload.coupling import couple, estimate_recovery
 from afterload.errors import ChapterError, NotFoundError, OutputError
 from afterload.estimates import Estimates, estimate
 from afterload.figures import answer
@@ -186,7 +186,9 @@ def _plan_files(loaded: LoadedScenario, stem: Path) -> tuple[tuple[str, ...], di
     try:
         estimates = estimate(loaded)
         plan = build_plan(estimates)
-        summary = tuple(answer.answer(estimates, plan).text.splitlines())
+        coupling = couple(loaded)
+        recovery = None if coupling is None else estimate_recovery(coupling)
+        summary = tuple(answer.answer(estimates, plan, recovery).text.splitlines())
         table = stem.with_name(f"{stem.name}-plan.csv")
         kept = read_kept(table)
         files = {
