@@ -347,7 +347,8 @@ def _differences(before: Measured, after: Measured) -> dict[str, Difference]:
 
 
 def _difference(name: str, before: Measured, after: Measured) -> Difference:
-    one, other = before.values[name], after.values[name]
+    # A change that settles the only uncertain value leaves nothing to draw on its side.
+    one, other = np.broadcast_arrays(before.values[name], after.values[name])
     if len(one) > 1:
         with np.errstate(invalid="ignore"):
             moved = np.where(one[1:] == other[1:], 0.0, one[1:] - other[1:])
