@@ -14,16 +14,31 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import ReusedAnchorWarning
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.representer import SafeRepresenter
 
 from afterload.errors import InputError
-from afterload.yamltree import DataPath, plain, read_text
+from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, plain, read_text
 
 __all__ = ["YamlText", "dump", "inline"]
+
+
+class _Representer(SafeRepresenter):
+    """Writes a number that remembers how it was written the same way."""
+
+
+def _as_written(representer: Any, number: WrittenInt | WrittenFloat) -> Any:
+    kind = "int" if isinstance(number, WrittenInt) else "float"
+    return representer.represent_scalar(f"tag:yaml.org,2002:{kind}", number.text)
+
+
+_Representer.add_representer(WrittenInt, _as_written)
+_Representer.add_representer(WrittenFloat, _as_written)
 
 
 def dump(value: Any) -> str:
     """YAML text of plain data in block style, without a final newline; text that could be read as a number is quoted."""
     yaml = YAML(typ="safe", pure=True)
+    yaml.Representer = _Representer
     yaml.default_flow_style = False
     yaml.allow_unicode = True
     yaml.width = 10_000
@@ -42,7 +57,8 @@ class YamlText:
     def __init__(self, text: str, name: str) -> None:
         self.text = text
         self.name = name
-        self._data = plain(read_text(text, name).data)
+        self._written = read_text(text, name).data
+        self._data = plain(self._written)
 
     @property
     def data(self) -> Any:
@@ -81,23 +97,83 @@ class YamlText:
         self._replace(_Edit(self.text, self.name).append(path, value), wanted, path)
 
     def remove(self, path: DataPath) -> None:
-        """Take away a key with its value and the comment on its line; nothing happens where there is none."""
+        """Take away a key or an item of a list, with its value and the comment on its line; nothing where there is none.
+
+        Raises :class:`InputError` where the text is written in a way that cannot be changed alone.
+        """
         parent = self.get(path[:-1]) if path else None
+        if isinstance(parent, list) and isinstance(path[-1], int) and 0 <= path[-1] < len(parent):
+            self._remove_item(path, parent)
+            return
         if not isinstance(parent, dict) or path[-1] not in parent:
             return
         wanted = _without(self._data, path)
         self._replace(_Edit(self.text, self.name).drop(path), wanted, path)
 
+    def _remove_item(self, path: DataPath, listed: list[Any]) -> None:
+        left = [item for place, item in enumerate(listed) if place != path[-1]]
+        wanted = _with(self._data, path[:-1], left, self.name)
+        try:
+            self._replace(_Edit(self.text, self.name).drop_item(path), wanted, path)
+        except InputError:
+            written = self._at(path[:-1])
+            self.set(path[:-1], [item for place, item in enumerate(written) if place != path[-1]])
+
+    def rename(self, path: DataPath, name: str) -> None:
+        """Give a key another name; its value, its place and its comments stay.
+
+        Raises :class:`InputError` where the name is taken, or the text is written in a way that cannot be changed alone.
+        """
+        parent = self.get(path[:-1])
+        if not isinstance(parent, dict) or path[-1] not in parent or name == path[-1]:
+            return
+        if name in parent:
+            raise InputError(f"{self.name}: {_dotted((*path[:-1], name))} is there already: choose another name")
+        renamed = {name if key == path[-1] else key: value for key, value in parent.items()}
+        wanted = _with(self._data, path[:-1], renamed, self.name) if path[:-1] else plain(renamed)
+        self._replace(_Edit(self.text, self.name).rename(path, name), wanted, path)
+
+    def duplicate(self, path: DataPath, name: str = "") -> None:
+        """Copy a key with its value and comments to a new key, or an item of a list to the place after it.
+
+        Raises :class:`InputError` where the new name is taken, or the text is written in a way that cannot be changed alone.
+        """
+        parent = self.get(path[:-1])
+        if isinstance(parent, list) and isinstance(path[-1], int):
+            at = path[-1] + 1
+            wanted = _with(self._data, path[:-1], [*parent[:at], parent[path[-1]], *parent[at:]], self.name)
+            written = self._at(path[:-1])
+            instead: tuple[DataPath, Any] = (path[:-1], [*written[:at], written[path[-1]], *written[at:]])
+        elif isinstance(parent, dict) and path[-1] in parent:
+            if name in parent:
+                raise InputError(f"{self.name}: {_dotted((*path[:-1], name))} is there already: choose another name")
+            wanted = _with(self._data, (*path[:-1], name), parent[path[-1]], self.name)
+            instead = ((*path[:-1], name), self._at(path))
+        else:
+            return
+        try:
+            self._replace(_Edit(self.text, self.name).duplicate(path, name), wanted, path)
+        except InputError:
+            self.set(*instead)
+
+    def _at(self, path: DataPath) -> Any:
+        """A value with its numbers as they are written."""
+        here = self._written
+        for part in path:
+            here = here[part]
+        return here
+
     def _replace(self, text: str, wanted: Any, path: DataPath) -> None:
         try:
-            seen = plain(read_text(text, self.name).data)
+            written = read_text(text, self.name).data
+            seen = plain(written)
         except InputError:
-            seen = None
+            written = seen = None
         if seen != wanted:
             raise InputError(
                 f"{self.name}: {_dotted(path)} is written in a way that cannot be changed alone: change it by hand"
             )
-        self.text, self._data = text, seen
+        self.text, self._data, self._written = text, seen, written
 
 
 class _Edit:
@@ -155,6 +231,55 @@ class _Edit:
         key, value = next(pair for pair in node.value if pair[0].value == path[-1])
         start = self.line_start(key.start_mark.index)
         return self.text[:start] + self.text[self.line_end(_last(value, key)) :]
+
+    def drop_item(self, path: DataPath) -> str:
+        node = self.at(path[:-1])
+        place = path[-1]
+        if not isinstance(node, SequenceNode) or not isinstance(place, int) or len(node.value) == 1:
+            return self.text
+        if node.flow_style:
+            kept = ", ".join(self.source(item) for at, item in enumerate(node.value) if at != place)
+            return f"{self.text[: node.start_mark.index]}[{kept}]{self.text[_last(node) :]}"
+        start, end = self.lines_of_item(node.value[place])
+        return self.text[:start] + self.text[end:]
+
+    def rename(self, path: DataPath, name: str) -> str:
+        node = self.at(path[:-1])
+        if not isinstance(node, MappingNode):
+            return self.text
+        key = next(key for key, _ in node.value if key.value == str(path[-1]))
+        written = inline(name, bool(node.flow_style))
+        return self.text[: key.start_mark.index] + written + self.text[key.end_mark.index :]
+
+    def duplicate(self, path: DataPath, name: str) -> str:
+        node = self.at(path[:-1])
+        if isinstance(node, SequenceNode) and isinstance(path[-1], int):
+            item = node.value[path[-1]]
+            if node.flow_style:
+                end = _last(item)
+                return f"{self.text[:end]}, {self.source(item)}{self.text[end:]}"
+            start, end = self.lines_of_item(item)
+            return self.upto(end) + self.text[start:end] + self.text[end:]
+        if not isinstance(node, MappingNode) or node.flow_style:
+            return self.text
+        key, value = next(pair for pair in node.value if pair[0].value == str(path[-1]))
+        start, end = self.line_start(key.start_mark.index), self.line_end(_last(value, key))
+        before, after = self.text[start : key.start_mark.index], self.text[key.end_mark.index : end]
+        if before.strip(" "):
+            return self.text
+        copied = f"{before}{inline(name, in_flow=False)}{after}"
+        return self.upto(end) + (copied if copied.endswith("\n") else copied + self.newline) + self.text[end:]
+
+    def lines_of_item(self, item: Node) -> tuple[int, int]:
+        """Start and end of the lines that an item of a list in block style takes, its dash included."""
+        dash = self.text.rindex("-", 0, item.start_mark.index)
+        return self.line_start(dash), self.line_end(_last(item))
+
+    def at(self, path: DataPath) -> Node | None:
+        node: Node | None = self.root
+        for part in path:
+            node = None if node is None else _child(node, part)
+        return node
 
     def flow(self, node: MappingNode, kept: dict[str, Node]) -> str:
         inside = ", ".join(f"{inline(key)}: {self.source(value)}" for key, value in kept.items())

@@ -167,3 +167,52 @@ def test_any_value_of_a_scenario_can_be_set(text, data, value):
 @given(VALUES)
 def test_dumped_values_read_back(value):
     assert plain(read_text(f"a:\n{re.sub('^', '  ', dump(value), flags=re.MULTILINE)}\n", "file").data) == {"a": value}
+
+
+def test_items_of_lists_and_mappings_are_copied_with_their_comments_renamed_and_removed():
+    text = YamlText(ORDERS, "orders.yaml")
+    text.duplicate(("queues", "orders"), "refunds: all")
+    text.duplicate(("call_stacks", "checkout", "layers", 0))
+    text.rename(("clients", "checkout"), "shop")
+    text.remove(("fleets", "checkout-api", "removal_automation", 1))
+    text.remove(("postmortem", "actions", 1))
+    lines = changed_lines(ORDERS, text.text)
+    assert [line for line in lines if "layers" in line or "browser" in line] == [
+        "+       - { name: browser, tries: 3 }"
+    ]
+    assert "+   'refunds: all':" in lines
+    assert "+     idempotency: # made up" in lines
+    assert [line for line in lines if line in ("-   checkout:", "+   shop:")] == ["-   checkout:", "+   shop:"]
+    assert "+     removal_automation: [ReplaceUnhealthy, AlarmNotification]" in lines
+    assert [line for line in lines if "Pause scale-in" in line] == [
+        "-     - text: Pause scale-in of checkout-api by one command, and try it"
+    ]
+    assert text.get(("queues", "refunds: all")) == text.get(("queues", "orders"))
+
+
+@pytest.mark.parametrize(
+    ("before", "path", "after"),
+    [
+        ("a: [1, 2]\n", ("a", 0), "a: [2]\n"),
+        ("a:\n- 1 # one\n- 2\n", ("a", 0), "a:\n- 2\n"),
+        ("a:\n  - 1\nb: 2\n", ("a", 0), "a: []\nb: 2\n"),
+        ("- - 1\n  - 2\n", (0, 0), "- - 2\n"),
+    ],
+)
+def test_removing_an_item_of_a_list(before, path, after):
+    text = YamlText(before, "t")
+    text.remove(path)
+    assert text.text == after
+
+
+def test_a_copy_keeps_how_numbers_are_written():
+    text = YamlText("c: {v: 1.40}\nl: [{v: 1.40}]\n", "t")
+    text.duplicate(("c",), "d")
+    text.duplicate(("l", 0))
+    assert text.text == "c: {v: 1.40}\nd: {v: 1.40}\nl: [{v: 1.40}, {v: 1.40}]\n"
+    with pytest.raises(InputError, match="is there already"):
+        text.duplicate(("c",), "d")
+    with pytest.raises(InputError, match="is there already"):
+        text.rename(("c",), "d")
+    text.set(("c", "v"), read_text("2.50", "t").data)
+    assert text.text.startswith("c: {v: 2.50}\n")
