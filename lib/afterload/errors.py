@@ -12,6 +12,7 @@
     ├── ModelError                a model was asked for something without meaning  exit 3
     ├── ChapterError              chapters failed; the packet of the rest exists   exit 4
     ├── OutputError               a result could not be written                    exit 5
+    │   └── ChangedError          the file to be written was changed by somebody else meanwhile
     └── ObjectiveError            an objective of a gate is broken                 exit 6
 
 Doubts that do not stop the work are warnings::
@@ -30,6 +31,7 @@ __all__ = [
     "AfterloadError",
     "AfterloadWarning",
     "ApproximationWarning",
+    "ChangedError",
     "ChapterError",
     "InputError",
     "LowerBoundWarning",
@@ -109,6 +111,10 @@ class OutputError(AfterloadError):
     """A result could not be written."""
 
     exit_code = 5
+
+
+class ChangedError(OutputError):
+    """The file to be written is not the one that was read: somebody else changed, made or removed it meanwhile."""
 
 
 class ObjectiveError(AfterloadError):

@@ -27,7 +27,7 @@ from afterload.model.backlog import recover
 from afterload.plan.change import counted
 from afterload.units import format_count, format_duration, format_minutes, format_rate
 
-__all__ = ["age_figure", "backlog_answer", "backlog_figure", "catch_up_figure", "dependency_figure"]
+__all__ = ["age_figure", "backlog_answer", "backlog_figure", "catch_up_figure", "curve_data", "dependency_figure"]
 
 MOST_DRAINS = 400
 NO_QUEUES = "This scenario has no queues, so nothing piles up behind the dependency."
@@ -443,3 +443,10 @@ def _asked(capped: list[tuple[QueueEstimate, CapEstimate]], dependency: str) -> 
 
 
 _RATES = frozenset({"tested rate", "direct traffic", "room for the drain", "drain"})
+
+
+def curve_data(estimates: Estimates, field: str) -> list[list[dict[str, Any]]]:
+    """The data alone of the chart of one curve: points, then marks."""
+    clock, incident = Clock.of(estimates.loaded), estimates.loaded.scenario.incident
+    marks = [(clock.at(incident.trigger), "trigger"), (clock.at(incident.restored_at), "restored")]
+    return [_curves(estimates, field)[0], [{"at": at, "label": label} for at, label in marks]]

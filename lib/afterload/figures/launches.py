@@ -13,7 +13,7 @@ from afterload.figures.words import paragraph, sentence_list
 from afterload.plan.change import counted
 from afterload.units import format_count, format_duration, format_minutes, format_share
 
-__all__ = ["automation_table", "launch_figure", "launches_answer"]
+__all__ = ["automation_table", "launch_data", "launch_figure", "launches_answer"]
 
 NO_FLEETS = "This scenario has no fleets, so no launches are computed."
 BINDS = {
@@ -183,3 +183,11 @@ def automation_table(estimates: Estimates) -> Table | Prose:
         },
         caption="Removal against replacement, by the published limits of TerminateInstances and RunInstances",
     )
+
+
+def launch_data(estimates: Estimates) -> list[list[dict[str, Any]]]:
+    """The data alone of the chart of launches: points, then what is needed; empty where nothing is lacking."""
+    lacking = [item for item in estimates.fleets.values() if item.missing > 0]
+    shown, _ = drawn(lacking, lambda item: item.in_service_min)
+    values = [point for item in shown for point in _points(item, points_each(len(shown)))]
+    return [values, [{"fleet": item.name, "needed": item.fleet.needed} for item in shown]] if shown else []

@@ -14,7 +14,7 @@ from afterload.model.retries import stack
 from afterload.plan.change import failing, share
 from afterload.units import format_count, format_number, format_share
 
-__all__ = ["layers_figure", "probability_figure", "retries_answer"]
+__all__ = ["calls_in_words", "layers_data", "layers_figure", "probability_figure", "retries_answer"]
 
 NO_STACKS = "This scenario has no call stacks, so no retry multiplier is computed."
 
@@ -199,3 +199,19 @@ def probability_figure(estimates: Estimates) -> Figure | Prose:
             for item in estimates.stacks.values()
         ),
     )
+
+
+def layers_data(estimates: Estimates) -> list[list[dict[str, Any]]]:
+    """The data alone of the chart of calls at each layer; empty where there is no call stack."""
+    shown, _ = drawn(estimates.stacks.values(), _weight, lambda item: len(item.stack.layers), MOST_VALUES)
+    values = [
+        {
+            "stack": item.name,
+            "layer": f"{place + 1} {layer.name}",
+            "calls": round(item.result.calls_per_top_call[place], 6),
+            "tries": layer.tries,
+        }
+        for item in shown
+        for place, layer in enumerate(item.stack.layers)
+    ]
+    return [values] if values else []

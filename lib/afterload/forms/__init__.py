@@ -1,0 +1,1 @@
+"""Interactive use: the state of a form, which knows no widgets, and views of it, which compute nothing."""

@@ -1,0 +1,98 @@
+"""What a form's scenario comes to: point results at once, uncertainty and the plan when there is time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from afterload.coupling import CoupledEstimate, couple, estimate_recovery
+from afterload.errors import AfterloadError, InputError, ScenarioError
+from afterload.estimates import Estimates, estimate
+from afterload.plan import Plan, build_plan
+from afterload.plan.worth import edited
+from afterload.scenario import LoadedScenario, Problem, load_scenario_text
+from afterload.scenario.problems import dotted
+from afterload.yamltree import DataPath
+
+__all__ = ["Problems", "Results", "read"]
+
+Problems = dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The results of one scenario. ``recovery`` and ``plan`` follow at rest: ``is_whole`` says that they have."""
+
+    loaded: LoadedScenario
+    estimates: Estimates
+    recovery: CoupledEstimate | None = None
+    plan: Plan | None = None
+
+    @classmethod
+    def of(cls, loaded: LoadedScenario) -> Results:
+        """The point results."""
+        return cls(loaded, estimate(loaded))
+
+    @property
+    def is_whole(self) -> bool:
+        """True once uncertainty and plan are there too."""
+        return self.plan is not None
+
+    def whole(self) -> Results:
+        """The same with uncertainty and plan."""
+        if self.is_whole:
+            return self
+        coupling = couple(self.loaded)
+        recovery = None if coupling is None else estimate_recovery(coupling)
+        return replace(self, recovery=recovery, plan=build_plan(self.estimates))
+
+    def changed(self, values: Sequence[tuple[DataPath, Any]]) -> Results:
+        """Point results with some values set, without reading the text again.
+
+        Raises :class:`ModelError` or :class:`OverrideError` where the scenario would be wrong.
+        """
+        return Results.of(edited(self.loaded, [{dotted(path): value} for path, value in values]))
+
+
+def read(text: str, base: Path) -> tuple[LoadedScenario | None, Problems]:
+    """The scenario of a text, or what is wrong with it: messages by the path of the field; under "" what has no field."""
+    try:
+        return load_scenario_text(text, base), {}
+    except ScenarioError as error:
+        found: Problems = {}
+        for problem in error.problems:
+            if isinstance(problem, Problem):
+                path, words = _placed(problem, base)
+                found[path] = (*found.get(path, ()), words)
+        return None, _without_echoes(found) or {"": (str(error),)}
+    except (InputError, AfterloadError) as error:
+        return None, {"": (str(error),)}
+
+
+def _placed(problem: Problem, base: Path) -> tuple[str, str]:
+    accepted = f"; accepted: {problem.accepted}" if problem.accepted else ""
+    if problem.file != str(base) and not problem.file.startswith("--set"):
+        # In a file that the scenario names.
+        return "", str(problem)
+    # A field that a new item needs stands there empty.
+    empty = problem.message.startswith(("None ", "nothing "))
+    return problem.field, f"{'is missing' if empty else problem.message}{accepted}"
+
+
+def _without_echoes(found: Problems) -> Problems:
+    """Without what is said of a list as a whole because of an item in it."""
+    return {
+        path: kept
+        for path, messages in found.items()
+        if (
+            kept := tuple(
+                words for words in messages if not (words.startswith("has 0 items") and _is_above(path, found))
+            )
+        )
+    }
+
+
+def _is_above(path: str, found: Problems) -> bool:
+    return any(other.startswith(f"{path}.") for other in found)

@@ -1,0 +1,1 @@
+"""Views of a form's state: widgets, and nothing that computes."""
