@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from afterload.clients import ClientKind, client_kinds
 from afterload.coupling import CoupledEstimate, Coupling, couple, estimate_recovery
@@ -70,7 +71,10 @@ from afterload.plan.snapshots import open_snapshot
 from afterload.replays import ReplayEstimate, estimate_replays
 from afterload.scenario import LoadedScenario, Overrides, load_scenario
 
-__all__ = ["PARAMETERS", "Workbook", "open_workbook"]
+if TYPE_CHECKING:
+    from afterload.forms.workbook import FormWorkbook
+
+__all__ = ["PARAMETERS", "Workbook", "edit_workbook", "open_workbook"]
 
 PARAMETERS = ("scenario", "overrides")
 Shown = Figure | Prose | Table
@@ -520,13 +524,30 @@ def open_workbook(scenario: str, overrides: Overrides = None) -> Workbook:
     Raises :class:`ParameterError` for an unknown or mistyped parameter, and what
     :func:`afterload.scenario.load_scenario` raises.
     """
+    return Workbook(load_scenario(_checked(scenario), overrides))
+
+
+def edit_workbook(scenario: str, overrides: Overrides = None) -> FormWorkbook:
+    """Open a scenario file to fill it in; one that is not there yet begins empty, a shipped one is saved as a copy.
+
+    Overrides stand in the form as changes that are not saved. Raises what :func:`open_workbook` raises, but for problems of
+    the scenario, which the form shows.
+    """
+    # Widgets take long to import, and only this needs them.
+    from afterload.forms.workbook import FormWorkbook
+
+    return FormWorkbook(_checked(scenario), overrides)
+
+
+def _checked(scenario: str) -> str:
+    """The path in the parameters of a notebook, once it is sure that there is one and nothing beside it."""
     _refuse_unknown(_injected_names())
     if not isinstance(scenario, str):
         raise ParameterError(
             f"the parameter scenario is {scenario!r}, not a path; papermill turns text such as 2025_10 into a number "
             "with -p: use -r scenario PATH for text as it is"
         )
-    return Workbook(load_scenario(scenario, overrides))
+    return scenario
 
 
 def _refuse_unknown(names: Iterable[str]) -> None:

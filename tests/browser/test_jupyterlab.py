@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
 import signal
-import socket
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,11 +16,11 @@ from urllib.parse import urlsplit
 import nbformat
 import pytest
 from playwright.sync_api import Browser, Page, Route
+from tests.browser.servers import Server
 
 from afterload.figures.figure import CHART_MIME
 
 ROOT = Path(__file__).resolve().parents[2]
-START_LIMIT_S = 90
 STEP_LIMIT_MS = 90_000
 PAGE_LIMIT_S = 150
 # The notebook that is open, once its kernel can be asked for something. Before that nothing would run.
@@ -93,88 +88,9 @@ def page_limit() -> Iterator[None]:
     watch.cancel()
 
 
-class Lab:
-    """A server of its own: settings, data, sessions and notebooks below one folder, reached with one token."""
-
-    def __init__(self, folder: Path) -> None:
-        self.notebooks = folder / "notebooks"
-        self.token = secrets.token_hex(16)
-        self.runtime = folder / "runtime"
-        self.log = folder / "lab.log"
-        settings = folder / "settings" / "@jupyterlab"
-        self._write(settings / "apputils-extension" / "notification", {"fetchNews": "false", "checkForUpdates": False})
-        # Else only the cells in view are drawn.
-        self._write(settings / "notebook-extension" / "tracker", {"windowingMode": "none"})
-        self.notebooks.mkdir()
-        own = {
-            "JUPYTER_CONFIG_DIR": "config",
-            "JUPYTER_DATA_DIR": "data",
-            "JUPYTER_RUNTIME_DIR": "runtime",
-            "JUPYTERLAB_SETTINGS_DIR": "settings",
-            "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-            "IPYTHONDIR": "ipython",
-        }
-        self.env = {**os.environ, **{name: str(folder / part) for name, part in own.items()}}
-        for name in ("JUPYTER_PATH", "JUPYTER_CONFIG_PATH", "JUPYTER_TOKEN", "JPY_PARENT_PID"):
-            self.env.pop(name, None)
-        self.process: subprocess.Popen[bytes] | None = None
-        self.address = ""
-
-    @staticmethod
-    def _write(path: Path, values: dict[str, Any]) -> None:
-        path.parent.mkdir(parents=True)
-        path.with_name(f"{path.name}.jupyterlab-settings").write_text(json.dumps(values), "utf-8")
-
-    def start(self) -> None:
-        # A port that is free now; the server takes a later one where that has changed, and says which.
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        command = [
-            sys.executable,
-            "-m",
-            "jupyterlab",
-            "--no-browser",
-            "--allow-root",
-            "--ServerApp.ip=127.0.0.1",
-            f"--ServerApp.port={port}",
-            f"--ServerApp.root_dir={self.notebooks}",
-            f"--IdentityProvider.token={self.token}",
-            "--LabApp.expose_app_in_browser=True",
-        ]
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                command, env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
-        deadline = time.monotonic() + START_LIMIT_S
-        while not self.address:
-            assert self.process.poll() is None, self.log.read_text("utf-8")
-            assert time.monotonic() < deadline, self.log.read_text("utf-8")
-            for path in self.runtime.glob("jpserver-*.json"):
-                try:
-                    at = json.loads(path.read_text("utf-8"))["port"]
-                except (ValueError, KeyError):
-                    continue
-                with socket.socket() as probe:
-                    if probe.connect_ex(("127.0.0.1", at)) == 0:
-                        self.address = f"http://127.0.0.1:{at}"
-            time.sleep(0.1)
-
-    def stop(self) -> None:
-        """Ask the server to end, which also ends its kernels; then see that nothing of it is left."""
-        if self.process is None:
-            return
-        self.process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(15)
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(15)
-
-
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    server = Lab(tmp_path_factory.mktemp("lab"))
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("lab"))
     try:
         server.start()
         yield server
@@ -183,7 +99,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 @pytest.fixture
-def open_notebook(lab: Lab, browser: Browser) -> Iterator[Any]:
+def open_notebook(lab: Server, browser: Browser) -> Iterator[Any]:
     """Open a copy of a workbook; whatever is asked of another machine is blocked and recorded."""
     contexts = []
 

@@ -14,6 +14,7 @@ import pytest
 from nbformat import NotebookNode
 
 from afterload.chapters import PARAMETERS, Workbook
+from afterload.forms.workbook import FormWorkbook
 
 WORKBOOKS = sorted((Path(__file__).resolve().parents[2] / "workbooks").glob("*.ipynb"))
 PARAMETERS_CELL = (
@@ -21,6 +22,7 @@ PARAMETERS_CELL = (
     'overrides = {}  # single values, such as {"queues.orders.arrival_rate": "1500/min"}'
 )
 OPENING_CELL = "from afterload.chapters import open_workbook\n\nworkbook = open_workbook(scenario, overrides)"
+FORM_CELL = OPENING_CELL.replace("open_workbook", "edit_workbook")
 LONGEST_CELL = 10
 
 each = pytest.mark.parametrize("path", WORKBOOKS, ids=lambda path: path.stem)
@@ -65,12 +67,13 @@ def test_the_parameters_are_the_same_everywhere(path: Path) -> None:
 @each
 def test_cells_are_one_call_and_prose(path: Path) -> None:
     first, opening, *rest = code_cells(path)
-    assert opening.source == OPENING_CELL
+    is_form = bool(read(path).metadata.get("afterload", {}).get("interactive"))
+    assert opening.source == (FORM_CELL if is_form else OPENING_CELL)
     assert rest
     for cell in rest:
         name = method_called(cell.source)
         assert name is not None, cell.source
-        assert callable(getattr(Workbook, name, None)), name
+        assert callable(getattr(FormWorkbook if is_form else Workbook, name, None)), name
     for cell in (first, opening, *rest):
         assert len(cell.source.splitlines()) <= LONGEST_CELL
         assert set(cell.metadata) <= {"tags"}
@@ -84,7 +87,7 @@ def test_no_section_is_left_out_or_shown_twice() -> None:
     called = [method_called(cell.source) for path in WORKBOOKS for cell in code_cells(path)[2:]]
     sections = [
         name
-        for name, member in vars(Workbook).items()
+        for name, member in [*vars(Workbook).items(), *vars(FormWorkbook).items()]
         if callable(member) and not name.startswith("_") and not isinstance(member, property)
     ]
     assert sorted(filter(None, called)) == sorted(sections)
@@ -114,7 +117,7 @@ def test_nothing_executed_is_committed(path: Path) -> None:
     assert nb.metadata.kernelspec == {"display_name": "Python 3", "language": "python", "name": "python3"}
     assert nb.metadata.language_info == {"name": "python"}
     assert set(nb.metadata) - {"afterload"} == {"kernelspec", "language_info", "title"}
-    assert set(nb.metadata.get("afterload", {})) <= {"needs"}
+    assert set(nb.metadata.get("afterload", {})) <= {"needs", "interactive"}
     for cell in code_cells(path):
         assert cell.outputs == []
         assert cell.execution_count is None

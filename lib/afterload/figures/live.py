@@ -9,13 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from afterload.coupling import CoupledEstimate
 from afterload.estimates import Estimates
 from afterload.figures.backlog import age_figure, backlog_answer, backlog_figure, curve_data
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.launches import launch_data, launch_figure, launches_answer
 from afterload.figures.retries import layers_data, layers_figure, retries_answer
+from afterload.figures.words import minutes_or_never, paragraph
 
-__all__ = ["GROUPS", "LIVE", "LiveChart", "LiveGroup", "parted"]
+__all__ = ["GROUPS", "LIVE", "LiveChart", "LiveGroup", "bands_table", "parted"]
 
 Rows = list[dict[str, Any]]
 
@@ -73,3 +75,19 @@ def parted(chart: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Rows]]:
         return {key: walk(item) for key, item in node.items()}
 
     return walk(dict(chart)), data
+
+
+def bands_table(recovery: CoupledEstimate | None) -> Table | Prose:
+    """How uncertain each queue's recovery is: P10, P50 and P90 over the ranges of the scenario."""
+    if recovery is None or not recovery.drain:
+        return paragraph(
+            "No ranges are given, so there is one answer for each question. Give low and high of a value under uncertain to "
+            "see how much the answers could vary."
+        )
+    rows = [
+        (name, what, *(minutes_or_never(value) for value in (spread.p10, spread.p50, spread.p90)))
+        for what, spreads in (("backlog empty", recovery.drain), ("fresh work on time", recovery.fresh))
+        for name, spread in spreads.items()
+    ]
+    columns = ("queue", "after the restore", "P10", "P50", "P90")
+    return Table(columns, tuple(rows), frozenset(columns[2:]), f"Over {recovery.draws:,} draws of the uncertain values")

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from papermill.translators import translate_parameters
 
 from afterload.coupling import couple, estimate_recovery
-from afterload.errors import ChapterError, NotFoundError, OutputError
+from afterload.errors import ChapterError, InputError, NotFoundError, OutputError
 from afterload.estimates import Estimates, estimate
 from afterload.figures import answer
 from afterload.files import write_all
@@ -84,10 +84,11 @@ def check_folder(folder: str | Path) -> None:
 def chapter_paths(folder: str | Path | None = None, names: Sequence[str] = ()) -> tuple[Path, ...]:
     """The chapters of a folder in reading order, or those named, by their name with or without its number.
 
+    Chapters to work in, which say ``interactive`` in their metadata, are no part of a packet and left out.
     Raises :class:`NotFoundError` for a folder without notebooks or a chapter that it does not have.
     """
     root = Path(folder) if folder is not None else resource("workbooks")
-    found = sorted(path for path in root.glob("*.ipynb") if not path.name.startswith("."))
+    found = sorted(path for path in root.glob("*.ipynb") if not path.name.startswith(".") and not _is_interactive(path))
     if not found:
         raise NotFoundError(f"{root}: holds no notebooks (*.ipynb)")
     if not names:
@@ -99,6 +100,14 @@ def chapter_paths(folder: str | Path | None = None, names: Sequence[str] = ()) -
         raise NotFoundError(f"there is no chapter {', '.join(map(repr, unknown))}; known: {have}")
     wanted = {known[name] for name in names}
     return tuple(path for path in found if path in wanted)
+
+
+def _is_interactive(path: Path) -> bool:
+    try:
+        return bool(read_notebook(path).metadata.get("afterload", {}).get("interactive"))
+    except InputError:
+        # Whoever binds it says what is wrong with it.
+        return False
 
 
 def relevant(paths: Sequence[Path], loaded: LoadedScenario) -> tuple[Path, ...]:

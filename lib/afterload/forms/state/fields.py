@@ -17,7 +17,7 @@ from afterload.units import format_duration, format_rate
 from afterload.yamledit import inline
 from afterload.yamltree import WrittenFloat, WrittenInt, read_text
 
-__all__ = ["FieldKind", "FormField", "field_of", "fields_of", "shown", "skeleton", "typed"]
+__all__ = ["FieldKind", "FormField", "field_of", "fields_of", "same_text", "shown", "skeleton", "typed"]
 
 FieldKind = Literal["text", "long text", "choice", "truth", "list", "section", "rows", "items"]
 # Text longer than this is written in a box of several lines.
@@ -174,6 +174,11 @@ def typed(text: str, field: FormField) -> Any:
     if field.kind == "truth":
         return {"true": True, "false": False}.get(text, text)
     return _number_or_text(text, field.is_text or field.kind == "choice")
+
+
+def same_text(one: str, other: str, field: FormField) -> bool:
+    """True if two texts of a field mean the same value, as they do while a person is still typing a list."""
+    return bool(one.strip() == other.strip() or typed(one, field) == typed(other, field))
 
 
 def _number_or_text(text: str, is_text: bool) -> Any:

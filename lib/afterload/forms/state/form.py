@@ -64,6 +64,7 @@ class FormState(HasTraits):
         self._dragged: dict[str, tuple[DataPath, Any]] = {}
         self._snapshots: dict[str, Snapshot] = {}
         self._read: Results | None = None
+        self._data_of: tuple[str, Any] | None = None
         self.pins: dict[str, str] = {}
         self.text = self.document.text
         self._look()
@@ -74,7 +75,7 @@ class FormState(HasTraits):
         changes = read_overrides(overrides)
         for path, value in changes.items():
             with self._edit() as edit:
-                edit.set(locate(read_text(self.text, self.name).data, path, Scenario), value)
+                edit.set(locate(self.data, path, Scenario), value)
         if changes and self.problems:
             raise OverrideError(f"the overrides do not fit {self.name}: {'; '.join(self.problem_lines)}")
 
@@ -92,8 +93,14 @@ class FormState(HasTraits):
 
     @property
     def data(self) -> Any:
-        """The values of the text, with their numbers as written."""
-        return read_text(self.text, self.name).data
+        """The values of the text, with their numbers as written; not to be changed."""
+        if self._data_of is None or self._data_of[0] != self.text:
+            self._data_of = (self.text, read_text(self.text, self.name).data)
+        return self._data_of[1]
+
+    def value(self, path: DataPath) -> Any:
+        """The value at a path of the text; None where nothing stands."""
+        return value_at(self.data, path)
 
     @property
     def is_saved(self) -> bool:
@@ -365,10 +372,14 @@ class FormState(HasTraits):
         self.pins.pop(name, None)
         self.changes += 1
 
+    def variants(self) -> dict[str, str]:
+        """The texts that can be compared, by name."""
+        return {"file": self.document.text, "now": self.text, **self.pins}
+
     def comparison(self, before: str, after: str = "now") -> Comparison | None:
         """Two of: "file" (as opened or saved last), "now", and the pinned ones. None where one of them is no scenario."""
         self.settle()
-        texts = {"file": self.document.text, "now": self.text, **self.pins}
+        texts = self.variants()
         found = []
         for name in (before, after):
             snapshot = self._snapshot(name, texts[name])

@@ -31,7 +31,7 @@ class Entry:
     """One field of a form: where its value stands, the value as text, and what is wrong with it.
 
     ``is_there`` tells whether anything stands there; a section that is written as one value, such as a preset's name, has
-    ``is_written_short``. ``below`` counts the rows or items of a list or mapping.
+    ``is_written_short``, one that is written out ``is_written_out``. ``below`` has the rows or items of a list or mapping.
     """
 
     path: DataPath
@@ -40,6 +40,7 @@ class Entry:
     is_there: bool
     problems: tuple[str, ...] = ()
     is_written_short: bool = False
+    is_written_out: bool = False
     below: tuple[DataPath, ...] = ()
 
 
@@ -106,7 +107,8 @@ def _entry(
     text = "" if isinstance(value, dict) or below else shown(value)
     return Entry(
         path, field, text, key in held, problems.get(dotted(path), ()),
-        is_written_short=field.kind == "section" and value is not None and not isinstance(value, dict), below=below,
+        is_written_short=field.kind == "section" and value is not None and not isinstance(value, dict),
+        is_written_out=isinstance(value, dict), below=below,
     )  # fmt: skip
 
 

@@ -28,9 +28,10 @@ class Slider:
 
     Attributes:
         key: its name among the sliders, which stays while the scenario has it.
-        label: what it is, with its unit.
+        label: what it is.
         value: the number now; low, high, step: its range. A value outside of them widens the range.
         path: where its value stands; ``kind`` how it is written there.
+        unit: what follows the value in a label, if it has no unit of its own.
         none_at_high: True for a limit: at its high end there is none.
         origin: for an outage: its beginning, to which the number is added.
     """
@@ -45,6 +46,7 @@ class Slider:
     path: DataPath
     kind: Literal["rate", "duration", "share", "count", "end"]
     none_at_high: bool = False
+    unit: str = ""
     origin: Any = None
 
     def written(self, number: float) -> tuple[DataPath, Any]:
@@ -61,6 +63,22 @@ class Slider:
         unit = "/min" if self.kind == "rate" else " min"
         return self.path, f"{number:,.10g}{unit}"
 
+    @property
+    def is_whole(self) -> bool:
+        """True if it only stands at whole numbers."""
+        return all(float(number).is_integer() for number in (self.value, self.low, self.high, self.step))
+
+    def titled(self, number: float) -> str:
+        """The label with a position as it will be written."""
+        _, value = self.written(number)
+        if self.kind == "end":
+            text = f"{round(number):,} min, until {value[11:16]}"
+        elif value is None:
+            text = "none"
+        else:
+            text = f"{value:,}{self.unit}" if isinstance(value, int) else f"{value}{self.unit}"
+        return f"{self.label}: {text}"
+
 
 def sliders_of(loaded: LoadedScenario) -> tuple[Slider, ...]:
     """The sliders of a scenario, group by group."""
@@ -70,14 +88,14 @@ def sliders_of(loaded: LoadedScenario) -> tuple[Slider, ...]:
     if scenario.queues or scenario.dependencies:
         origin = scenario.incident.trigger
         found.append(
-            Slider("outage", "Queues", "Outage, min", outage, 1, _nice(2 * outage), 1,
+            Slider("outage", "Queues", "Outage", outage, 1, _nice(2 * outage), 1,
                    ("incident", "restored_at"), "end", origin=origin)
         )  # fmt: skip
     for name, queue in scenario.queues.items():
         found += _of_queue(name, queue)
     for name, stack in scenario.call_stacks.items():
         found.append(
-            Slider(f"{name} failing", "Retries", f"{name}: attempts that fail, %", 100 * stack.failure_probability, 0, 100, 1,
+            Slider(f"{name} failing", "Retries", f"{name}: attempts that fail", 100 * stack.failure_probability, 0, 100, 1,
                    ("call_stacks", name, "failure_probability"), "share")
         )  # fmt: skip
         for place, layer in enumerate(stack.layers):
@@ -94,22 +112,20 @@ def _of_queue(name: str, queue: Queue) -> Iterator[Slider]:
     at: DataPath = ("queues", name)
     constant = queue.arrival_rate.constant_per_min
     if constant is not None:
-        yield _rate(f"{name} arrivals", f"{name}: arrival rate, items/min", constant, (*at, "arrival_rate"), 0)
-    yield _rate(
-        f"{name} service", f"{name}: service rate, items/min", queue.service_rate_per_min, (*at, "service_rate"), 1
-    )
+        yield _rate(f"{name} arrivals", f"{name}: arrival rate", constant, (*at, "arrival_rate"), 0)
+    yield _rate(f"{name} service", f"{name}: service rate", queue.service_rate_per_min, (*at, "service_rate"), 1)
     if queue.item_time_s is not None and queue.reserved_concurrency is None and queue.provisioned_pollers is None:
         cap = queue.drain_cap.concurrency if queue.drain_cap else None
         least = limits.whole("lambda.sqs.max_concurrency.minimum") if queue.service == "sqs-lambda" else 1
         # One position above what the service rate takes, all at once, is a cap that caps nothing.
         most = max(MOST_CONCURRENCY, cap or 0, math.ceil(_nice(queue.service_rate_per_min * queue.item_time_s / 60)))
-        yield Slider(f"{name} cap", "Queues", f"{name}: drain cap, items at once (right end: none)",
+        yield Slider(f"{name} cap", "Queues", f"{name}: drain cap",
                      most + 1 if cap is None else cap, least, most + 1, 1, (*at, "drain_cap", "concurrency"), "count",
-                     none_at_high=True)  # fmt: skip
+                     none_at_high=True, unit=" at once")  # fmt: skip
     if queue.service != "lambda-async":
         limit = queue.age_limit_min
         most_age = max(MOST_AGE_MIN, _nice(limit or 0))
-        yield Slider(f"{name} age", "Queues", f"{name}: age limit, min (right end: none)",
+        yield Slider(f"{name} age", "Queues", f"{name}: age limit",
                      most_age + 5 if limit is None else limit, 5, most_age + 5, 5, (*at, "age_limit"), "duration",
                      none_at_high=True)  # fmt: skip
 
@@ -117,7 +133,7 @@ def _of_queue(name: str, queue: Queue) -> Iterator[Slider]:
 def _of_fleet(name: str, fleet: Fleet) -> Iterator[Slider]:
     if fleet.needed <= fleet.running:
         return
-    label = f"{name}: launch limits that the provider grants, %"
+    label = f"{name}: launch limits granted"
     path: DataPath = ("fleets", name, "launch", "throttle_factor")
     shape = fleet.launch
     # Below this no request could ever pass.

@@ -1,0 +1,79 @@
+"""A chart that is drawn once and then only gets other data, with the JavaScript that draws it: nothing is fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import anywidget
+from traitlets import Dict, Unicode
+
+from afterload.figures import Figure, Prose, Table
+from afterload.figures.live import parted
+from afterload.resources import resource
+
+__all__ = ["ChartRuntime", "LiveChartView"]
+
+HERE = Path(__file__).resolve().parent
+STATIC = ("templates", "nbconvert", "afterload", "static")
+SCRIPTS = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
+
+
+@cache
+def _runtime() -> str:
+    """A module that puts Vega, as the packet's template has it, where the charts of a page find it.
+
+    The page may hold an AMD loader, or Vega already: neither sees anything of this one.
+    """
+    scripts = "\n;\n".join(resource(*STATIC, name).read_text(encoding="utf-8") for name in SCRIPTS)
+    return f"""\
+function load() {{
+  if (globalThis.afterloadCharts) return;
+  const names = ["vega", "vegaLite", "vegaEmbed"];
+  const before = names.map((name) => globalThis[name]);
+  (function (define, exports, module, require) {{
+{scripts}
+  }}).call(globalThis);
+  globalThis.afterloadCharts = Object.fromEntries(names.map((name) => [name, globalThis[name]]));
+  names.forEach((name, place) => {{ globalThis[name] = before[place]; }});
+  globalThis.dispatchEvent(new Event("afterload-charts"));
+}}
+export default {{ initialize: load, render: load }};
+"""
+
+
+class ChartRuntime(anywidget.AnyWidget):
+    """What all charts of a page need, sent once. It shows nothing."""
+
+    _esm = ""
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(_esm=_runtime(), **traits)
+
+
+class LiveChartView(anywidget.AnyWidget):
+    """One chart: ``spec`` is its form without data, ``data`` the rows by name, ``alt`` what it shows in words."""
+
+    _esm = (HERE / "chart.js").read_text(encoding="utf-8")
+    spec = Dict().tag(sync=True)
+    data = Dict().tag(sync=True)
+    alt = Unicode().tag(sync=True)
+
+    def show(self, shown: Figure | Prose | Table) -> None:
+        """Take over a whole figure; what is no figure leaves the chart empty."""
+        if not isinstance(shown, Figure):
+            self.set_trait("spec", {})
+            return
+        spec, data = parted(shown.chart)
+        with self.hold_sync():
+            self.set_trait("data", data)
+            if spec != self.spec:
+                self.set_trait("spec", spec)
+            self.set_trait("alt", shown.alt)
+
+    def move(self, rows: Sequence[Sequence[Mapping[str, Any]]]) -> None:
+        """Other data in the same form; what does not fit the form waits for a whole figure."""
+        if self.spec and len(rows) == len(self.data):
+            self.set_trait("data", dict(zip(self.data, rows, strict=True)))
