@@ -11,6 +11,7 @@ import pytest
 from afterload.errors import ChangedError, InputError, OverrideError
 from afterload.estimates import estimate
 from afterload.forms.state import FormState
+from afterload.resources import resource
 from afterload.scenario import load_scenario
 from afterload.yamltree import DataPath
 
@@ -328,12 +329,18 @@ def test_how_a_file_is_written_stays(orders: Path, before: str, raw: bytes) -> N
     assert orders.read_bytes() == bytes_before.replace(b"recovery_objective: 240 min", b"recovery_objective: 200 min")
 
 
-def test_a_shipped_example_is_saved_as_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", sorted(path.name for path in resource("data", "scenarios").glob("*.yaml")))
+def test_a_shipped_example_is_saved_as_a_copy(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    form = FormState("builtin:scenarios/orders.yaml")
+    form = FormState(f"builtin:scenarios/{name}")
     assert not form.is_saved
+    assert form.problems == {}
     form.save()
-    assert load_scenario(tmp_path / "orders.yaml").scenario.team == "Orders"
+    # Also where other files stand beside the shipped one.
+    shipped, copy = load_scenario(f"builtin:scenarios/{name}"), load_scenario(tmp_path / name)
+    assert copy.scenario.queues == shipped.scenario.queues
+    assert copy.timeline == shipped.timeline
+    assert estimate(copy).queues.keys() == estimate(shipped).queues.keys()
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

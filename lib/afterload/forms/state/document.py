@@ -8,10 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from afterload.errors import ChangedError, InputError, OutputError
 from afterload.files import write_whole
 from afterload.resources import BUILTIN, builtin_path
+from afterload.yamledit import YamlText
+from afterload.yamltree import DataPath
 
 try:
     import fcntl
@@ -108,11 +111,31 @@ def open_document(scenario: str) -> Document:
     """
     if scenario.startswith(BUILTIN):
         shipped = _read(builtin_path(scenario, Path()))
-        return replace(shipped, path=Path(shipped.path.name), digest=None)
+        copy = Path(shipped.path.name)
+        return replace(shipped, path=copy, base=copy, text=_moved(shipped.text, scenario), digest=None)
     path = Path(scenario).expanduser()
     if not path.exists():
         return Document(path, path, BLANK, None)
     return _read(path)
+
+
+def _moved(text: str, scenario: str) -> str:
+    """The text of a shipped scenario for a copy elsewhere: files beside it are named as shipped ones."""
+    folder = scenario.rpartition("/")[0]
+    edit = YamlText(text, scenario)
+    for path in _named_files(edit.data):
+        name = edit.get(path)
+        if isinstance(name, str) and name != "none" and not name.startswith(BUILTIN):
+            edit.set(path, f"{folder}/{name}")
+    return edit.text
+
+
+def _named_files(data: Any) -> Iterator[DataPath]:
+    """Where a scenario names other files."""
+    yield from (("incident", "timeline"), ("incident", "impacts"), ("postmortem", "timeline"), ("compare_with",))
+    yield from (("queues", name, "arrival_rate", "series") for name in data.get("queues") or ())
+    for part in ("exports", "telemetry"):
+        yield from ((part, place, "file") for place in range(len(data.get(part) or ())))
 
 
 def _digest(path: Path) -> str | None:

@@ -18,6 +18,8 @@ __all__ = ["ChartRuntime", "LiveChartView"]
 
 HERE = Path(__file__).resolve().parent
 STATIC = ("templates", "nbconvert", "afterload", "static")
+# Lower than on a page: two of them, and what they hang on, fit on one screen.
+HEIGHT_PX = 190
 SCRIPTS = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 
 
@@ -67,6 +69,8 @@ class LiveChartView(anywidget.AnyWidget):
             self.set_trait("spec", {})
             return
         spec, data = parted(shown.chart)
+        if "height" in spec:
+            spec["height"] = min(spec["height"], HEIGHT_PX)
         with self.hold_sync():
             self.set_trait("data", data)
             if spec != self.spec:

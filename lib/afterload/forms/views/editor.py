@@ -8,6 +8,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from afterload.errors import AfterloadError, ChangedError
+from afterload.figures.live import GROUPS
 from afterload.forms.state.form import FormState
 from afterload.forms.state.rest import Rest
 from afterload.forms.views.fields import button
@@ -47,8 +48,14 @@ class Editor:
         self.asked = widgets.VBox()
         self.headline = widgets.HTML()
         self.headline.add_class("af-now")
+        self.group = widgets.ToggleButtons(
+            options=list(GROUPS),
+            tooltips=[f"Sliders and charts of {name.lower()}" for name in GROUPS],
+            style={"button_width": "auto"},
+        )
         self.results = ResultsView(form)
-        self.sliders = SlidersView(form, self.results.choose)
+        self.sliders = SlidersView(form, self.group.value)
+        self.group.observe(lambda change: self._look_at(change["new"]), names="value")
         self.outline = OutlineView(form)
         self.variants = VariantsView(form)
         has_results = form.results is not None
@@ -61,7 +68,7 @@ class Editor:
         self.results.box.add_class("af-right")
         columns = widgets.HBox([self.tabs, self.results.box])
         columns.add_class("af-columns")
-        self.box = widgets.VBox([widgets.HTML(STYLE), bar, self.notice, self.asked, self.headline, columns])
+        self.box = widgets.VBox([widgets.HTML(STYLE), bar, self.notice, self.asked, self.headline, self.group, columns])
         self.box.add_class("af-form")
         self._text = form.text
         form.observe(lambda _: self._follow(), names="changes")
@@ -120,6 +127,10 @@ class Editor:
 
     def _later(self) -> None:
         self.asked.children = []
+
+    def _look_at(self, group: str) -> None:
+        self.results.choose(group)
+        self.sliders.choose(group)
 
     # What it shows.
 

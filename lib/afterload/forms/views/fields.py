@@ -12,6 +12,7 @@ from afterload.errors import AfterloadError
 from afterload.forms.state.fields import FormField, same_text
 from afterload.forms.state.form import FormState
 from afterload.forms.state.places import Entry
+from afterload.forms.views.fold import Fold
 from afterload.forms.views.texts import beside, said
 from afterload.yamltree import DataPath
 
@@ -105,18 +106,10 @@ class SectionView:
             is_first = entry.is_there or entry.field.required or bool(entry.problems)
             (first if is_first else later).append(entry)
         self._later = later
-        self.more = widgets.Accordion(
-            children=[widgets.VBox()], titles=[f"More fields ({len(later)})"], selected_index=None
-        )
-        self.more.observe(self._open, names="selected_index")
-        children = [self._view(entry) for entry in first]
-        self.box = widgets.VBox([*children, *([self.more] if later else [])])
-
-    def _open(self, change: dict[str, Any]) -> None:
         # Made when they are asked for: a form has hundreds of fields, and a person looks at a few.
-        [inside] = self.more.children
-        if change["new"] == 0 and not inside.children:
-            inside.children = [self._view(entry) for entry in self._later]
+        self.more = Fold(f"More fields ({len(later)})", lambda: [self._view(entry) for entry in self._later])
+        children = [self._view(entry) for entry in first]
+        self.box = widgets.VBox([*children, *([self.more.box] if later else [])])
 
     def _view(self, entry: Entry) -> Any:
         kind = entry.field.kind

@@ -10,6 +10,7 @@ from afterload.figures.answer import answer
 from afterload.figures.live import GROUPS, LIVE, bands_table
 from afterload.forms.state.form import FormState
 from afterload.forms.views.chart import ChartRuntime, LiveChartView
+from afterload.forms.views.fold import Fold
 from afterload.forms.views.texts import table_html
 
 __all__ = ["ResultsView"]
@@ -22,9 +23,7 @@ class ResultsView:
 
     def __init__(self, form: FormState) -> None:
         self.form = form
-        self.group = widgets.ToggleButtons(
-            description="Charts", options=list(GROUPS), style={"description_width": "50px", "button_width": "auto"}
-        )
+        self.group = next(iter(GROUPS))
         self.sentences = widgets.HTML()
         self.charts = {name: LiveChartView() for name in LIVE}
         self.titles = {name: widgets.HTML() for name in LIVE}
@@ -32,22 +31,18 @@ class ResultsView:
         self.bands = widgets.HTML()
         self.changes = widgets.HTML()
         self.drawn = widgets.VBox()
-        more = widgets.Accordion(
-            children=[self.bands, self.tables, self.changes],
-            titles=["How uncertain it is", "Tables", "The answer, and what to change first"],
-            selected_index=0,
+        folds = (
+            Fold("How uncertain it is", lambda: [self.bands], is_open=True),
+            Fold("Tables", lambda: [self.tables]),
+            Fold("The answer, and what to change first", lambda: [self.changes]),
         )
-        self.box = widgets.VBox([ChartRuntime(), self.group, self.sentences, self.drawn, more])
-        self.group.observe(lambda _: self._chosen(), names="value")
-        self._chosen()
+        self.box = widgets.VBox([ChartRuntime(), self.sentences, self.drawn, *(fold.box for fold in folds)])
+        self.choose(self.group)
 
     def choose(self, group: str) -> None:
         """Show the charts of a group."""
-        if group in GROUPS and self.group.value != group:
-            self.group.value = group
-
-    def _chosen(self) -> None:
-        names = GROUPS[self.group.value].charts
+        self.group = group
+        names = GROUPS[group].charts
         self.drawn.children = [part for name in names for part in (self.titles[name], self.charts[name])]
         self.follow(whole=True)
 
@@ -56,7 +51,7 @@ class ResultsView:
         results = self.form.results
         if results is None:
             return
-        estimates, group = results.estimates, GROUPS[self.group.value]
+        estimates, group = results.estimates, GROUPS[self.group]
         self.sentences.value = group.answer(estimates).html
         for name in group.charts:
             if whole or not self.charts[name].spec:

@@ -48,24 +48,19 @@ class _Row:
 
 
 class SlidersView:
-    """All sliders of a scenario. ``group`` is told whose charts belong to what is moved."""
+    """The sliders of one group at a time."""
 
-    def __init__(self, form: FormState, group: Callable[[str], None]) -> None:
+    def __init__(self, form: FormState, group: str) -> None:
         self.form = form
-        self._group = group
+        self.group = group
         self.rows: dict[str, _Row] = {}
-        self.groups: list[str] = []
-        self.box = widgets.Accordion()
-        self.box.observe(self._opened, names="selected_index")
+        self.box = widgets.VBox()
         self.follow()
 
-    def _opened(self, change: dict[str, Any]) -> None:
-        if change["new"] is not None and self.groups:
-            self._group(self.groups[change["new"]])
-
-    def _move(self, slider: Slider, number: float) -> None:
-        self._group(slider.group)
-        self.form.drag(slider, number)
+    def choose(self, group: str) -> None:
+        """Show the sliders of a group."""
+        self.group = group
+        self._show()
 
     def follow(self) -> None:
         """Stand where the scenario stands; while a hand moves one, the others wait."""
@@ -73,19 +68,14 @@ class SlidersView:
             return
         sliders = self.form.sliders()
         if [(item.key, item.label) for item in sliders] != [(key, row.slider.label) for key, row in self.rows.items()]:
-            self._build(sliders)
+            self.rows = {slider.key: _Row(slider, self.form.drag) for slider in sliders}
+            self._show()
             return
         for slider in sliders:
             self.rows[slider.key].follow(slider)
 
-    def _build(self, sliders: tuple[Slider, ...]) -> None:
-        self.rows = {slider.key: _Row(slider, self._move) for slider in sliders}
-        self.groups = list(dict.fromkeys(slider.group for slider in sliders))
-        opened = self.box.selected_index
-        self.box.children = [
-            widgets.VBox([row.control for row in self.rows.values() if row.slider.group == name])
-            for name in self.groups
+    def _show(self) -> None:
+        shown = [row.control for row in self.rows.values() if row.slider.group == self.group]
+        self.box.children = shown or [
+            widgets.HTML('<p class="af-soft">Nothing here yet: add such a part in the form.</p>')
         ]
-        self.box.titles = self.groups
-        if self.groups:
-            self.box.selected_index = opened if opened in range(len(self.groups)) else 0

@@ -1,0 +1,191 @@
+"""The meeting: a team fills in its numbers in JupyterLab, sees every answer move, and saves the file that CI runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from tests.browser.servers import ROOT
+from tests.interactive.conftest import DRAWN, FormPage
+
+from afterload.estimates import estimate
+from afterload.figures import Figure
+from afterload.figures.answer import headline
+from afterload.figures.backlog import age_figure, backlog_answer, backlog_figure
+from afterload.scenario import load_scenario
+
+Open = Callable[[str], FormPage]
+
+
+def test_a_new_team_from_empty_to_its_packet(open_form: Open) -> None:
+    shown = open_form("payments.yaml")
+    file = shown.folder / "payments.yaml"
+    # Empty: what is missing is said at its field, and there is no file yet.
+    expect(shown.form).to_contain_text("4 problems")
+    shown.picture("1-empty")
+    for label, text in (("team", "Payments"), ("time zone", "Europe/Berlin"), ("recovery objective", "4 h")):
+        shown.field(label).fill(text)
+    expect(shown.form).to_contain_text("holds nothing to compute")
+    shown.add("Queue", "jobs")
+    shown.field("arrival rate").fill("1,200/min")
+    shown.field("service rate").fill("1,800/min")
+    expect(shown.form.locator(".af-now .af-big")).to_have_text(["516 min"])
+    shown.page.wait_for_function(DRAWN)
+    assert not file.exists()
+
+    # Broken and mended: the message stands beside the field, the last good result stays.
+    shown.field("service rate").fill("1,800/mi")
+    message = "'1,800/mi' has the unknown unit 'mi'; accepted: ms, s, min, h, days or weeks"
+    row = shown.form.locator(".af-field").filter(has=shown.page.get_by_label("service rate", exact=True))
+    expect(row.locator(".af-problem")).to_have_text(message)
+    expect(shown.form.locator(".af-now .af-headline.af-stale .af-big")).to_have_text(["516 min"])
+    shown.picture("2-broken")
+    shown.field("service rate").fill("1,800/min")
+    expect(shown.form.locator(".af-problem")).to_have_count(0)
+    expect(shown.form.locator(".af-now .af-headline.af-stale")).to_have_count(0)
+
+    # A slider by the keyboard: number, sentence and chart follow.
+    shown.tab("Sliders")
+    drawn = shown.drawn()
+    shown.slider("jobs: arrival rate").focus()
+    shown.page.keyboard.press("ArrowRight")
+    expect(shown.form.get_by_text("jobs: arrival rate: 1,250/min")).to_be_visible()
+    # 172 min x 1,250/min = 215,000, drained at 550/min in 391 min.
+    expect(shown.form).to_contain_text("jobs: 215,000 items wait at the restore and take 391 min")
+    expect(shown.form.locator(".af-now .af-big")).to_have_text(["563 min"])
+    shown.page.wait_for_function(
+        "before => Number(document.querySelector('.af-live-chart').dataset.drawn) > before", arg=drawn[0]
+    )
+    # Back in the form it stands where it was moved to.
+    shown.tab("Form")
+    expect(shown.field("arrival rate")).to_have_value("1,250/min")
+
+    # Saved by the keyboard alone: the file holds it, and a batch run has the same numbers.
+    shown.button("Save").focus()
+    shown.page.keyboard.press("Enter")
+    expect(shown.form).to_contain_text("saved payments.yaml")
+    text = file.read_text("utf-8")
+    assert "    arrival_rate: 1,250/min\n    service_rate: 1,800/min\n" in text
+    assert text.startswith("# One team's recovery load.")
+    estimates = estimate(load_scenario(file))
+    assert shown.big_numbers() == [number for number, _ in headline(estimates)]
+    assert backlog_answer(estimates).text in re.sub(r"\s+", " ", shown.form.inner_text())
+    shown.form.get_by_role("button", name="Tables").press("Enter")
+    # Tables follow when nothing moves.
+    expect(shown.form.locator(".af-stale")).to_have_count(0)
+    for figure in (backlog_figure(estimates), age_figure(estimates)):
+        assert isinstance(figure, Figure)
+        table = shown.form.locator("table.af-table", has=shown.page.get_by_text(figure.table.caption, exact=True))
+        assert table.locator("tbody td").all_inner_texts() == [cell for line in figure.table.rows for cell in line]
+    checked = subprocess.run(
+        [sys.executable, "-m", "afterload.cli", "check", str(file)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert "391 min" in checked.stdout
+    shown.picture("3-saved")
+
+    # Opened again, in another session: what was saved.
+    again = open_form("payments.yaml")
+    expect(again.form.locator(".af-now .af-big")).to_have_text(["563 min"])
+    again.tab("Form")
+    again.part("Queue: jobs")
+    expect(again.field("arrival rate")).to_have_value("1,250/min")
+    assert file.read_text("utf-8") == text
+
+    # Two sessions on one file lose nothing silently.
+    again.field("service rate").fill("2,000/min")
+    again.button("Save").click()
+    expect(again.form).to_contain_text("saved payments.yaml")
+    shown.field("service rate").fill("2,400/min")
+    shown.button("Save").click()
+    expect(shown.form).to_contain_text("was changed by somebody else")
+    expect(shown.form.locator("pre")).to_contain_text("-    service_rate: 2,000/min")
+    shown.picture("4-conflict")
+    assert "2,000/min" in file.read_text("utf-8")
+    shown.button("Read theirs").click()
+    expect(shown.field("service rate")).to_have_value("2,000/min")
+
+    # The packet of the saved file, with a bar that says how far it is.
+    shown.button("Run report").click()
+    report = shown.page.locator(".af-form").last
+    expect(report).to_contain_text("packet: payments.html", timeout=120_000)
+    shown.picture("5-report")
+    packet = shown.folder / "packets" / "payments.html"
+    # 215,000 items at 750/min to spare.
+    assert "287 min" in packet.read_text("utf-8")
+    plan = json.loads(packet.with_name("payments-plan.json").read_text("utf-8"))
+    assert plan["input_sha256"] == load_scenario(file).digest
+    for page in (shown, again):
+        assert page.outside == []
+        assert page.errors == []
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    path = tmp_path / "function.json"
+    path.write_text(
+        json.dumps(
+            {
+                "EventSourceMappings": [
+                    {
+                        "UUID": "11111111-2222-3333-4444-555555555555",
+                        "EventSourceArn": "arn:aws:sqs:us-east-1:111122223333:orders",
+                        "FunctionArn": "arn:aws:lambda:us-east-1:111122223333:function:order-worker",
+                        "State": "Enabled",
+                        "ScalingConfig": {"MaximumConcurrency": 50},
+                    }
+                ]
+            }
+        )
+    )
+    return path
+
+
+def test_an_export_is_dropped_in_and_taken_value_by_value(open_form: Open, lab: object, export: Path) -> None:
+    shown = open_form("builtin:scenarios/orders.yaml")
+    expect(shown.form.locator(".af-now .af-big")).to_have_text(["516 min", "243 times", "19.2 min"])
+    files = shown.page.locator(".af-form").nth(1)
+    with shown.page.expect_file_chooser() as chooser:
+        files.get_by_role("button", name=re.compile("Upload")).click()
+    chooser.value.set_files(export)
+    expect(files).to_contain_text("2 values to accept or reject")
+    mapping = files.get_by_label("queues.orders.resources.event_source_mapping", exact=False)
+    mapping.uncheck()
+    expect(files.locator("td", has_text="not wanted")).to_have_count(1)
+    shown.picture("6-files")
+    shown.button("Take what is accepted").click()
+    expect(files).to_contain_text("1 value written into the form")
+    shown.tab("Sliders")
+    # 50 at once at 2 s an item are 1,500/min: 300/min to spare for 206,400 items.
+    expect(shown.form.get_by_text("orders: drain cap: 50 at once")).to_be_visible()
+    expect(shown.form).to_contain_text("take 688 min")
+
+    # A variant beside the file, and back by undo.
+    shown.tab("Variants")
+    shown.button("Compare").click()
+    expect(shown.form.locator("td", has_text="queues.orders.drain_cap.concurrency")).to_have_count(1)
+    shown.picture("7-variants")
+    shown.button("Undo").click()
+    expect(shown.form).to_contain_text("take 344 min")
+    shown.page.locator(".af-form").first.scroll_into_view_if_needed()
+    shown.tab("Sliders")
+    shown.picture("8-sliders")
+    assert not (shown.folder / "orders.yaml").exists()
+    assert shown.outside == []
+    assert shown.errors == []
+
+
+def test_pictures_are_not_committed() -> None:
+    ignored = subprocess.run(
+        ["git", "check-ignore", "-q", "artifacts/interactive/1-empty.png"], cwd=ROOT, check=False, timeout=30
+    )
+    assert ignored.returncode == 0
