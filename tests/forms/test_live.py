@@ -9,7 +9,7 @@ import pytest
 
 from afterload.estimates import estimate
 from afterload.figures import Figure
-from afterload.figures.live import GROUPS, LIVE, parted
+from afterload.figures.moving import GROUPS, LIVE, parted
 from afterload.forms.state import FormState
 from afterload.forms.state.rest import Rest
 from afterload.forms.state.sliders import Slider, sliders_of
@@ -200,7 +200,7 @@ class Clock:
 
 def test_only_the_newest_request_is_worked_off() -> None:
     clock, done = Clock(), []
-    rest = Rest(lambda: done.append(clock.now), 0.2, clock.later)
+    rest = Rest([(0.2, lambda: done.append(clock.now))], clock.later)
     for _ in range(20):
         rest.touch()
         clock.pass_(0.1)
@@ -214,6 +214,27 @@ def test_only_the_newest_request_is_worked_off() -> None:
     rest.now()
     clock.pass_(5)
     assert len(done) == 2
+
+
+def test_works_follow_each_other_and_a_touch_between_them_begins_anew() -> None:
+    clock, done = Clock(), []
+    names = (("bands", 0.2), ("figures", 0.0), ("plan", 0.5))
+    rest = Rest([(delay, lambda name=name: done.append(name)) for name, delay in names], clock.later)
+    rest.touch()
+    clock.pass_(0.25)
+    clock.pass_(0.01)
+    assert done == ["bands", "figures"]
+    rest.touch()
+    clock.pass_(0.1)
+    assert done == ["bands", "figures"]
+    for _ in range(20):
+        clock.pass_(0.1)
+    assert done == ["bands", "figures", "bands", "figures", "plan"]
+    assert clock.waiting == []
+    rest.touch()
+    clock.pass_(0.25)
+    rest.now()
+    assert done[5:] == ["bands", "figures", "plan"]
 
 
 def test_sliders_of_a_scenario_without_queues(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from afterload.figures import Figure, Prose, Table
 from afterload.figures.account import account_answer, account_missing, account_table
 from afterload.figures.answer import answer
-from afterload.figures.live import GROUPS, LIVE, bands_table
+from afterload.figures.moving import GROUPS, LIVE, bands_table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.forms.state import FormState
 from afterload.forms.state.importing import ImportState

@@ -351,10 +351,22 @@ class FormState(HasTraits):
 
     def rest(self) -> None:
         """What there is time for when nothing moves: sliders into the text, uncertainty, the plan, a look at the file."""
+        self.find_bands()
+        self.find_plan()
+
+    def find_plan(self) -> None:
+        """The plan of the scenario as it is."""
         self.settle()
         if self.results is not None and not self.is_whole:
             self._read = self.results = self.results.whole()
             self.is_whole = True
+            self.changes += 1
+
+    def find_bands(self) -> None:
+        """Sliders into the text, uncertainty, and whether somebody else has written the file."""
+        self.settle()
+        if self.results is not None and not self.results.has_bands:
+            self._read = self.results = self.results.with_bands()
             self.changes += 1
         if self.document.is_changed and not self.document.is_new:
             self.notice = f"{self.name} was changed by somebody else since it was opened here"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 __all__ = ["Handle", "Rest"]
@@ -28,29 +28,56 @@ def _on_loop(delay_s: float, work: Callable[[], None]) -> Handle | None:
 
 
 class Rest:
-    """Runs ``work`` once, ``delay_s`` seconds after the last :meth:`touch`.
+    """Does works one after the other once nothing moves: each a time after the one before, the first after the last touch.
 
-    ``later`` schedules it. Where nothing can be scheduled, the work waits for :meth:`now`.
+    A touch between two of them begins anew, so that whoever moves something waits for one work at most, never for a queue. What
+    a work itself moves is no touch.
+    ``later`` schedules. Where nothing can be scheduled, the works wait for :meth:`now`.
     """
 
-    def __init__(self, work: Callable[[], None], delay_s: float, later: Later = _on_loop) -> None:
-        self._work = work
-        self._delay_s = delay_s
+    def __init__(self, works: Sequence[tuple[float, Callable[[], None]]], later: Later = _on_loop) -> None:
+        self._works = tuple(works)
         self._later = later
         self._handle: Handle | None = None
+        self._next = 0
+        self._is_working = False
 
     def touch(self) -> None:
         """Something moved: whatever waits begins to wait anew."""
+        if self._is_working:
+            return
         self.cancel()
-        self._handle = self._later(self._delay_s, self.now)
+        self._schedule()
 
     def now(self) -> None:
-        """Do the work at once, and not again later."""
+        """Do at once all that still waits, or all where nothing does."""
+        left = self._works[self._next :]
         self.cancel()
-        self._work()
+        for _, work in left:
+            self._do(work)
 
     def cancel(self) -> None:
         """Forget what waits."""
+        self._next = 0
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
+
+    def _schedule(self) -> None:
+        self._handle = self._later(self._works[self._next][0], self._step)
+
+    def _step(self) -> None:
+        work, self._handle = self._works[self._next][1], None
+        self._next += 1
+        self._do(work)
+        if self._next < len(self._works):
+            self._schedule()
+        else:
+            self._next = 0
+
+    def _do(self, work: Callable[[], None]) -> None:
+        self._is_working = True
+        try:
+            work()
+        finally:
+            self._is_working = False

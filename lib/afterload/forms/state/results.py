@@ -23,12 +23,16 @@ Problems = dict[str, tuple[str, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The results of one scenario. ``recovery`` and ``plan`` follow at rest: ``is_whole`` says that they have."""
+    """The results of one scenario: ``recovery``, with its uncertainty, and ``plan`` follow when there is time.
+
+    ``has_bands`` says that the first has, which may be that there is none; ``is_whole`` that both have.
+    """
 
     loaded: LoadedScenario
     estimates: Estimates
     recovery: CoupledEstimate | None = None
     plan: Plan | None = None
+    has_bands: bool = False
 
     @classmethod
     def of(cls, loaded: LoadedScenario) -> Results:
@@ -38,15 +42,20 @@ class Results:
     @property
     def is_whole(self) -> bool:
         """True once uncertainty and plan are there too."""
-        return self.plan is not None
+        return self.has_bands and self.plan is not None
 
-    def whole(self) -> Results:
-        """The same with uncertainty and plan."""
-        if self.is_whole:
+    def with_bands(self) -> Results:
+        """The same with the coupled recovery and its uncertainty."""
+        if self.has_bands:
             return self
         coupling = couple(self.loaded)
         recovery = None if coupling is None else estimate_recovery(coupling)
-        return replace(self, recovery=recovery, plan=build_plan(self.estimates))
+        return replace(self, recovery=recovery, has_bands=True)
+
+    def whole(self) -> Results:
+        """The same with uncertainty and plan."""
+        found = self.with_bands()
+        return found if found.plan is not None else replace(found, plan=build_plan(self.estimates))
 
     def changed(self, values: Sequence[tuple[DataPath, Any]]) -> Results:
         """Point results with some values set, without reading the text again.

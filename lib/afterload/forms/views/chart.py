@@ -11,7 +11,7 @@ import anywidget
 from traitlets import Dict, Unicode
 
 from afterload.figures import Figure, Prose, Table
-from afterload.figures.live import parted
+from afterload.figures.moving import parted
 from afterload.resources import resource
 
 __all__ = ["ChartRuntime", "LiveChartView"]

@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from afterload.errors import AfterloadError, ChangedError
-from afterload.figures.live import GROUPS
+from afterload.figures.moving import GROUPS
 from afterload.forms.state.form import FormState
 from afterload.forms.state.rest import Rest
 from afterload.forms.views.fields import button
@@ -20,8 +20,9 @@ from afterload.forms.views.variants import VariantsView
 
 __all__ = ["REST_S", "Editor"]
 
-# A hand that has not moved for so long rests: with the time of the work itself, bands follow within half a second.
-REST_S = 0.2
+# A hand that has not moved for so long rests: with the time of the work itself, bands follow within half a second. The plan
+# takes longest, so it waits a little more.
+REST_S, PLAN_S = 0.2, 0.5
 
 
 class Editor:
@@ -29,7 +30,6 @@ class Editor:
 
     def __init__(self, form: FormState) -> None:
         self.form = form
-        self.rest = Rest(form.rest, REST_S)
         self.file = widgets.HTML()
         self.save = button("Save", self._save, "Write the scenario file, comments kept", "primary")
         self.undo = button("Undo", form.undo, "Take back the last step")
@@ -54,6 +54,7 @@ class Editor:
             style={"button_width": "auto"},
         )
         self.results = ResultsView(form)
+        self.rest = Rest([(REST_S, form.find_bands), (0.0, self.results.settle), (PLAN_S, form.find_plan)])
         self.sliders = SlidersView(form, self.group.value)
         self.group.observe(lambda change: self._look_at(change["new"]), names="value")
         self.outline = OutlineView(form)
@@ -76,6 +77,7 @@ class Editor:
         form.observe(lambda _: self._tell(), names="notice")
         form.rest()
         self._follow()
+        self.results.settle()
 
     # What a person does.
 
@@ -140,7 +142,7 @@ class Editor:
     def _follow(self) -> None:
         form = self.form
         self.headline.value = headline_html(form.results, form.is_current)
-        self.results.follow(whole=form.is_whole)
+        self.results.follow()
         if form.is_dragging:
             self.rest.touch()
             return
@@ -151,5 +153,5 @@ class Editor:
         self.outline.follow()
         self.sliders.follow()
         self.variants.follow()
-        if not form.is_whole:
+        if form.results is not None and not form.results.has_bands:
             self.rest.touch()

@@ -6,8 +6,9 @@ from typing import Any
 
 import ipywidgets as widgets
 
+from afterload.figures import Figure
 from afterload.figures.answer import answer
-from afterload.figures.live import GROUPS, LIVE, bands_table
+from afterload.figures.moving import GROUPS, LIVE, bands_table
 from afterload.forms.state.form import FormState
 from afterload.forms.views.chart import ChartRuntime, LiveChartView
 from afterload.forms.views.fold import Fold
@@ -24,6 +25,7 @@ class ResultsView:
     def __init__(self, form: FormState) -> None:
         self.form = form
         self.group = next(iter(GROUPS))
+        self._settled: Any = None
         self.sentences = widgets.HTML()
         self.charts = {name: LiveChartView() for name in LIVE}
         self.titles = {name: widgets.HTML() for name in LIVE}
@@ -44,33 +46,43 @@ class ResultsView:
         self.group = group
         names = GROUPS[group].charts
         self.drawn.children = [part for name in names for part in (self.titles[name], self.charts[name])]
-        self.follow(whole=True)
+        self.follow()
+        self.settle()
 
-    def follow(self, whole: bool = False) -> None:
-        """Show the results as they are now: what is quick at once, figures and tables where ``whole`` says that it rests."""
+    def follow(self) -> None:
+        """Show at once what is quick: sentences and the data of charts; mark what will follow."""
         results = self.form.results
         if results is None:
             return
-        estimates, group = results.estimates, GROUPS[self.group]
-        self.sentences.value = group.answer(estimates).html
+        group = GROUPS[self.group]
+        self.sentences.value = group.answer(results.estimates).html
         for name in group.charts:
-            if whole or not self.charts[name].spec:
-                self._figure(name, estimates)
-            else:
-                self.charts[name].move(LIVE[name].data(estimates))
-        if whole:
-            self.tables.value = "".join(table_html(LIVE[name].figure(estimates)) for name in group.charts)
-        for box in (self.tables, self.bands, self.changes):
-            (box.remove_class if whole else box.add_class)("af-stale")
-        if results.plan is None:
-            if not self.bands.value:
-                self.bands.value = self.changes.value = WAITING
-            return
-        self.bands.value = table_html(bands_table(results.recovery))
-        self.changes.value = answer(estimates, results.plan, results.recovery).html
+            self.charts[name].move(LIVE[name].data(results.estimates))
+        if results.estimates is not self._settled:
+            self.tables.add_class("af-stale")
+        self._mark(self.bands, results.has_bands)
+        self._mark(self.changes, results.is_whole)
+        if results.has_bands:
+            self.bands.value = table_html(bands_table(results.recovery))
+        if results.plan is not None:
+            self.changes.value = answer(results.estimates, results.plan, results.recovery).html
 
-    def _figure(self, name: str, estimates: Any) -> None:
-        shown = LIVE[name].figure(estimates)
-        self.charts[name].show(shown)
-        title = getattr(shown, "title", "")
-        self.titles[name].value = f"<b>{title}</b>" if title else table_html(shown)
+    @staticmethod
+    def _mark(box: Any, is_there: bool) -> None:
+        (box.remove_class if is_there else box.add_class)("af-stale")
+        if not box.value:
+            box.value = WAITING
+
+    def settle(self) -> None:
+        """Show whole figures, with their tables, when nothing moves."""
+        results = self.form.results
+        if results is None:
+            return
+        shown = {name: LIVE[name].figure(results.estimates) for name in GROUPS[self.group].charts}
+        for name, figure in shown.items():
+            self.charts[name].show(figure)
+            title = getattr(figure, "title", "")
+            self.titles[name].value = f"<b>{title}</b>" if title else table_html(figure)
+        self.tables.value = "".join(table_html(figure) for figure in shown.values() if isinstance(figure, Figure))
+        self.tables.remove_class("af-stale")
+        self._settled = results.estimates
