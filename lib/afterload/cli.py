@@ -18,6 +18,7 @@ import click
 
 from afterload import __version__
 from afterload.commands.inputs import import_
+from afterload.commands.live import eta
 from afterload.commands.plans import compare, exercises, gate, plan
 from afterload.commands.postmortem import postmortem
 from afterload.commands.shared import SET, ReaderGoneError, echo
@@ -190,6 +191,7 @@ def examples() -> None:
 
 
 cli.add_command(compare)
+cli.add_command(eta)
 cli.add_command(gate)
 cli.add_command(plan)
 cli.add_command(exercises)

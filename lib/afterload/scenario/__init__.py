@@ -1,6 +1,6 @@
 """A team's inputs as typed, validated data, read from one YAML file."""
 
-from afterload.scenario.attachments import ArrivalSeries, ImpactWindow, TimelineEvent
+from afterload.scenario.attachments import ArrivalSeries, ImpactWindow, Reading, TimelineEvent
 from afterload.scenario.load import LoadedScenario, load_scenario, load_scenario_text
 from afterload.scenario.overrides import Overrides, read_overrides
 from afterload.scenario.problems import Problem, dotted
@@ -28,6 +28,7 @@ __all__ = [
     "Overrides",
     "Problem",
     "Queue",
+    "Reading",
     "Scenario",
     "TimelineEvent",
     "dotted",

@@ -19,6 +19,7 @@ from afterload.scenario.attachments import (
     ArrivalSeries,
     Attachment,
     ImpactWindow,
+    Reading,
     TimelineEvent,
     note_digest,
     read_impacts,
@@ -31,6 +32,7 @@ from afterload.scenario.instants import out_of_order
 from afterload.scenario.overrides import Overrides, apply_overrides, locate, read_overrides
 from afterload.scenario.problems import Problem, dotted, nearest, problems_of
 from afterload.scenario.ranges import read_range
+from afterload.scenario.readings import read_readings
 from afterload.scenario.schema import Queue, Scenario
 from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_file, read_text
 
@@ -47,7 +49,7 @@ class LoadedScenario:
     """A valid scenario with the files that it names, and the way back to the lines it came from.
 
     ``digest`` is the SHA-256 of the values after overrides and of every file read; ``own_timeline`` has the entries of
-    ``postmortem.timeline``.
+    ``postmortem.timeline``, ``readings`` the lines of ``live.log``.
     """
 
     scenario: Scenario
@@ -55,6 +57,7 @@ class LoadedScenario:
     digest: str
     timeline: tuple[TimelineEvent, ...] = ()
     own_timeline: tuple[TimelineEvent, ...] = ()
+    readings: tuple[Reading, ...] = ()
     impacts: tuple[ImpactWindow, ...] = ()
     series: Mapping[str, ArrivalSeries] = field(default_factory=dict)
     ranges: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
@@ -170,6 +173,7 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
         digest=digest.hexdigest(),
         timeline=_rows(read.get(("incident", "timeline"))),
         own_timeline=_rows(read.get(("postmortem", "timeline"))),
+        readings=_rows(read.get(("live", "log"))),
         impacts=_rows(read.get(("incident", "impacts"))),
         series={str(key[1]): item.rows for key, item in read.items() if isinstance(item.rows, ArrivalSeries)},
         ranges=ranges,
@@ -262,6 +266,7 @@ def _cross_checks(tree: YamlTree, overridden: Mapping[DataPath, str]) -> list[Pr
     if not any(tree.data.get(part) for part in ("queues", "call_stacks", "clients", "fleets", "worker_pools")):
         parts = "queues, call_stacks, clients, fleets and worker_pools"
         check.refuse((), "holds nothing to compute", f"at least one of {parts}")
+    _live_queue(check)
     _client_modes(check)
     _service_ranges(check)
     _evidence_paths(check)
@@ -289,6 +294,19 @@ def _evidence_paths(check: _Checker) -> None:
                 f"{wanted!r} is not one of the queues{f'; nearest: {near}' if near else ''}",
                 f"one of {', '.join(known)}" if known else "a name that stands under queues",
             )
+
+
+def _live_queue(check: _Checker) -> None:
+    """The live chapter follows a queue of this file."""
+    live, queues = check.tree.data.get("live"), check.tree.data.get("queues", {})
+    wanted = label_in(live.get("queue")) if isinstance(live, dict) else None
+    if wanted is not None and isinstance(queues, dict) and wanted not in queues:
+        near = nearest(wanted, map(str, queues))
+        check.refuse(
+            ("live", "queue"),
+            f"{wanted!r} is not one of the queues{f'; nearest: {near}' if near else ''}",
+            f"one of {', '.join(map(str, queues))}" if queues else "a name that stands under queues",
+        )
 
 
 def _client_modes(check: _Checker) -> None:
@@ -373,13 +391,14 @@ def _attachments(
     tree: YamlTree, overridden: Mapping[DataPath, str], base: Path, zone: ZoneInfo | None
 ) -> tuple[dict[DataPath, Attachment], list[Problem]]:
     check = _Checker(tree, overridden)
-    incident, account = (
-        part if isinstance(part := tree.data.get(name), dict) else {} for name in ("incident", "postmortem")
+    incident, account, live = (
+        part if isinstance(part := tree.data.get(name), dict) else {} for name in ("incident", "postmortem", "live")
     )
     wanted: list[tuple[DataPath, Any, Reader]] = [
         (("incident", "timeline"), incident.get("timeline"), read_timeline),
         (("incident", "impacts"), incident.get("impacts"), read_impacts),
         (("postmortem", "timeline"), account.get("timeline"), read_timeline),
+        (("live", "log"), live.get("log"), read_readings),
     ]
     for name, queue in check.named("queues").items():
         rate = queue.get("arrival_rate")
