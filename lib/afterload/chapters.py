@@ -37,6 +37,7 @@ from afterload.figures import (
     idempotency,
     jitter,
     launches,
+    live,
     plan,
     pools,
     postmortem,
@@ -52,6 +53,7 @@ from afterload.figures import (
 )
 from afterload.findings import SplitWindow, split_windows
 from afterload.findings.audit import Audit, build_audit, inventory_of
+from afterload.findings.live import Live, live_answer
 from afterload.findings.telemetry import Measured, measure
 from afterload.impairments import (
     ControlEstimate,
@@ -423,6 +425,27 @@ class Workbook:
     def back_test(self) -> Shown:
         """The drain as it was foretold at the restore, beside what happened."""
         return _sized(telemetry.back_tested(self.loaded, self.measurements))
+
+    @cached_property
+    def going_on(self) -> Live | None:
+        """The recovery that is going on, by the readings that the scenario names."""
+        return live_answer(self.loaded.readings, self.loaded) if self.loaded.scenario.live is not None else None
+
+    def live_answer(self) -> Prose:
+        """When the backlog is empty, what may be drained, and what must wait."""
+        return live.live_words(self.going_on)
+
+    def live_course(self) -> Shown:
+        """The readings, and the backlog expected from now on."""
+        return _sized(live.live_figure(self.loaded, self.going_on))
+
+    def live_steps(self) -> Prose | Table:
+        """The seven steps of admission, now."""
+        return live.live_steps_table(self.going_on)
+
+    def live_readings(self) -> Prose | Table:
+        """Every reading."""
+        return live.live_readings_table(self.going_on)
 
     @cached_property
     def comparison(self) -> Comparison | None:

@@ -35,8 +35,9 @@ __all__ = ["eta"]
 T = TypeVar("T")
 # A clock may be wrong by this; what is later was mistyped.
 FUTURE_MIN = 5.0
-# A backlog that is ten times as large within so many minutes has a digit too many.
-TYPO_TIMES, TYPO_MIN, TYPO_LEAST = 10.0, 10.0, 100.0
+# A backlog that is five times as large within so many minutes has a digit too many; one that goes five times as fast as
+# consumers can serve has one too few.
+TYPO_TIMES, TYPO_MIN, TYPO_LEAST = 5.0, 10.0, 100.0
 USUAL_QUEUE = "queue"
 
 
@@ -87,7 +88,7 @@ def eta(file: str | None, overrides: tuple[str, ...], **given: Any) -> None:
     earlier = [*of_queue(earlier, queue), *_from_metrics(loaded, queue, given, known)]
     new = _new(given, queue, now, known, earlier)
     if new is not None and not given["force"]:
-        _refuse_nonsense(new, earlier, now)
+        _refuse_nonsense(new, earlier, now, known)
     if not earlier and new is None:
         raise InputError("give what waits with --depth, readings of before with --log, or metrics with --metrics")
     answer = live([*earlier, *([] if new is None else [new])], known)
@@ -137,7 +138,7 @@ def _loaded(file: str | None, overrides: tuple[str, ...]) -> LoadedScenario | No
 
 def _log(path: str | None, zone: Any) -> list[Reading]:
     """The readings of before; none where the file is not there yet, or empty."""
-    from afterload.scenario.readings import read_readings
+    from afterload.scenario.readings import Reading, read_readings
 
     if path is None or not Path(path).exists() or (Path(path).is_file() and not Path(path).stat().st_size):
         return []
@@ -146,7 +147,7 @@ def _log(path: str | None, zone: Any) -> list[Reading]:
     if real:
         lines = "\n".join(f"  {problem}" for problem in real[:20])
         raise InputError(f"{path} is not a log of readings that can be used; nothing was added:\n{lines}")
-    return list(attachment.rows or ()) if isinstance(attachment.rows, tuple) else []  # type: ignore[arg-type]
+    return [row for row in attachment.rows if isinstance(row, Reading)] if isinstance(attachment.rows, tuple) else []
 
 
 def _queue(loaded: LoadedScenario | None, name: str | None, earlier: list[Reading]) -> str:
@@ -157,7 +158,9 @@ def _queue(loaded: LoadedScenario | None, name: str | None, earlier: list[Readin
         if loaded is not None and name not in names:
             near = nearest(name, names)
             hint = f"; nearest: {near}" if near else ""
-            raise InputError(f"--queue {name!r} is not a queue of {loaded.name}{hint}; known: {', '.join(names) or 'none'}")
+            raise InputError(
+                f"--queue {name!r} is not a queue of {loaded.name}{hint}; known: {', '.join(names) or 'none'}"
+            )
         return name
     if loaded is not None and loaded.scenario.live is not None:
         return loaded.scenario.live.queue
@@ -252,7 +255,7 @@ def _new(given: dict[str, Any], queue: str, now: datetime, known: Known, earlier
         if any(value is not None for name, value in parts.items() if name != "service_per_min") or at is not None:
             raise InputError("a reading needs what waits: give it with --depth")
         return None
-    return Reading(at or now, queue, float(depth), **parts)  # type: ignore[arg-type]
+    return Reading(at or now, queue, float(depth), **parts)
 
 
 def _may_ask(given: dict[str, Any]) -> bool:
@@ -269,9 +272,13 @@ def _asked(values: dict[str, Any], known: Known) -> dict[str, Any]:
     ]
     if known.service is None:
         questions.append(("service", "Items that are served, as in 1800/min (empty: not known)", read_rate_per_min))
-    questions.append(("errors", "Share of failing attempts at the dependency, as in 2 % (empty: not known)", read_share))
+    questions.append(
+        ("errors", "Share of failing attempts at the dependency, as in 2 % (empty: not known)", read_share)
+    )
     if known.side is None:
-        questions.append(("tested", "What the dependency is tested to, as in 3000/min (empty: not known)", read_rate_per_min))
+        questions.append(
+            ("tested", "What the dependency is tested to, as in 3000/min (empty: not known)", read_rate_per_min)
+        )
     found = dict(values)
     for name, words, read in questions:
         while found.get(name) is None:
@@ -287,7 +294,7 @@ def _asked(values: dict[str, Any], known: Known) -> dict[str, Any]:
     return found
 
 
-def _refuse_nonsense(new: Reading, earlier: list[Reading], now: datetime) -> None:
+def _refuse_nonsense(new: Reading, earlier: list[Reading], now: datetime, known: Known) -> None:
     """What was mistyped spoils every later answer, so it is refused before it is kept."""
     if new.at > now + timedelta(minutes=FUTURE_MIN):
         raise InputError(f"--at {new.at.isoformat()} is in the future; it is {now.isoformat()} now")
@@ -301,4 +308,10 @@ def _refuse_nonsense(new: Reading, earlier: list[Reading], now: datetime) -> Non
         raise InputError(
             f"--depth {new.depth:,.0f} is more than {TYPO_TIMES:g} times the {before.depth:,.0f} of {minutes:.3g} min before: "
             "is it mistyped? Give --force if not"
+        )
+    fastest = known.service.per_min if known.service is not None else None
+    if fastest is not None and before.depth - new.depth > TYPO_TIMES * fastest * max(1.0, minutes):
+        raise InputError(
+            f"--depth {new.depth:,.0f} is {before.depth - new.depth:,.0f} less than {minutes:.3g} min before, more than "
+            f"{TYPO_TIMES:g} times what {fastest:,.4g}/min serve: is it mistyped, or was the queue purged? Then give --force"
         )

@@ -45,6 +45,8 @@ def gate(files: tuple[str, ...], objectives: tuple[str, ...], overrides: tuple[s
         found[file] = verdicts(estimates, wanted)
         for item in found[file]:
             echo(f"{file}: {item.words}")
+        if not found[file] and not wanted:
+            echo(f"{file}: not checked: it has nothing that an objective is about")
         for name in wanted:
             if not any(item.name == name for item in found[file]):
                 echo(f"{file}: not checked: it has nothing that the objective {name} is about")

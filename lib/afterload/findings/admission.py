@@ -165,7 +165,10 @@ def _first_steps(
 ) -> Iterator[tuple[int, tuple[StepState, str]]]:
     errors = "" if error_share is None else f"{format_share(error_share)} of attempts fail"
     if failing:
-        yield 1, ("do", f"{errors or 'more attempts than it bears'}: retries held, consumers at a floor, removal paused")
+        yield (
+            1,
+            ("do", f"{errors or 'more attempts than it bears'}: retries held, consumers at a floor, removal paused"),
+        )
     elif failing is None:
         yield 1, ("not known", "look whether attempts at the dependency fail, and give that with --errors")
     else:
@@ -179,7 +182,13 @@ def _first_steps(
         )  # fmt: skip
     elif cap is not None and not cap.fresh_fits:
         direct = side.direct_per_min + side.control_per_min
-        yield 3, ("wait", f"{format_rate(direct)} direct is above the {format_rate(cap.bears_per_min)} that {side.name} bears")
+        yield (
+            3,
+            (
+                "wait",
+                f"{format_rate(direct)} direct is above the {format_rate(cap.bears_per_min)} that {side.name} bears",
+            ),
+        )
     elif failing:
         yield 3, ("may go", "alone it heals the dependency, if the consumers are held")
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Literal
 
 from afterload.errors import ApproximationWarning, InputError, LowerBoundWarning, MissingEvidenceWarning
@@ -15,7 +16,7 @@ from afterload.model.live import Ahead, Change, Projection, find_change, fit_rea
 from afterload.scenario import LoadedScenario, Reading
 from afterload.scenario.problems import nearest
 from afterload.scenario.readings import of_queue
-from afterload.units import format_duration, format_number, format_rate
+from afterload.units import format_duration, format_rate, format_share
 
 __all__ = ["Live", "LiveKind", "Times", "live", "live_answer"]
 
@@ -28,6 +29,8 @@ APART = 0.25
 NEAR_RETENTION = 0.8
 # A look again comes after a tenth of what is left, and within these bounds.
 NEXT_SHARE, NEXT_LEAST_MIN, NEXT_MOST_MIN = 0.1, 5.0, 30.0
+# What a reading leaves out is taken from an earlier one of the last minutes.
+RECENT_MIN = 30.0
 # With a growing backlog or a failing dependency.
 NEXT_SOON_MIN = 5.0
 # The second reading is due when the net rate can be told to this share of what usually drains: half of what arrives.
@@ -155,7 +158,7 @@ def _check(readings: Sequence[Reading]) -> None:
     names = sorted({reading.queue for reading in readings})
     if len(names) > 1:
         raise InputError(f"the readings are of {len(names)} queues, {', '.join(names)}: give those of one")
-    for before, after in zip(readings, readings[1:], strict=False):
+    for before, after in pairwise(readings):
         if before.at == after.at:
             raise InputError(f"there are two readings at {after.at.isoformat()}: leave one out")
 
@@ -163,30 +166,52 @@ def _check(readings: Sequence[Reading]) -> None:
 class _Answer:
     def __init__(self, readings: tuple[Reading, ...], known: Known) -> None:
         self.readings, self.known, self.last = readings, known, readings[-1]
+        self.used = 1
         self.doubts: list[Doubt] = []
         with_flight = all(item.in_flight is not None for item in readings)
         self.depths = [item.depth + (item.in_flight or 0.0 if with_flight else 0.0) for item in readings]
         self.minutes = [(item.at - readings[0].at).total_seconds() / 60 for item in readings]
+        self.seen = self._seen()
         self.arrival = self._arrival()
+
+    def _seen(self) -> Reading:
+        """The last reading, with what it leaves out taken from the one before, where that is not long ago."""
+        recent = [item for item in self.readings if self.last.at - item.at <= timedelta(minutes=RECENT_MIN)]
+
+        def latest(name: str) -> float | None:
+            return next((value for item in recent[::-1] if (value := getattr(item, name)) is not None), None)
+
+        return replace(
+            self.last, arrival_per_min=latest("arrival_per_min"), service_per_min=latest("service_per_min"),
+            error_share=latest("error_share"), attempts_per_min=latest("attempts_per_min"),
+        )  # fmt: skip
+
+    def _since_empty(self) -> int:
+        """The first reading after the queue was last seen empty: an empty queue cannot drain, so earlier ones tell nothing."""
+        empty = [place for place, depth in enumerate(self.depths[:-1]) if depth <= 0]
+        return empty[-1] + 1 if empty else 0
 
     def live(self) -> Live:
         known, last, left = self.known, self.last, self.depths[-1]
-        change = used = None
-        projection: Projection | None
-        if len(self.readings) > 1:
-            change = find_change(self.minutes, self.depths, self._flow())
-            first = 0 if change is None else change.place
+        first = self._since_empty()
+        change, projection, used = None, None, 1
+        if left > 0 and len(self.readings) - first > 1:
+            change = find_change(self.minutes[first:], self.depths[first:], self._flow())
+            if change is not None:
+                change = replace(change, place=change.place + first)
+                first = change.place
             used = len(self.readings) - first
             projection = fit_readings(self.minutes[first:], self.depths[first:], self._flow())
-        else:
-            projection, used = self._from_rates(), 1
+        elif left > 0:
+            projection = self._from_rates()
+        self.used = used
         ahead = self._ahead() if projection is not None else None
         kind = _kind(left, projection)
         empty = self._empty(kind, projection, ahead)
         net = None if projection is None else projection.net_per_min
         service = self._service(net)
-        failing = is_failing(last, known.side, service.per_min if service is not None else None)
-        cap = safe_cap(known.side, known.item_time_s, last, bool(failing), service)
+        failing = is_failing(self.seen, known.side, service.per_min if service is not None else None)
+        cap = safe_cap(known.side, known.item_time_s, self.seen, bool(failing), service)
         self._say(change, projection)
         next_min, why = self._next(kind, empty, projection, failing)
         answer = Live(
@@ -199,7 +224,7 @@ class _Answer:
         )  # fmt: skip
         steps = admission_steps(
             known, failing, cap, kind, service, bool(change is not None and change.slower), answer.empty_at,
-            answer.since_restore_min, last.error_share,
+            answer.since_restore_min, self.seen.error_share,
         )  # fmt: skip
         return replace(answer, steps=steps)
 
@@ -207,25 +232,24 @@ class _Answer:
 
     def _arrival(self) -> StatedRate | None:
         """What arrives now: as read off, else as depth over age show it where work leaves in its order, else as planned."""
-        known, last = self.known, self.last
+        known = self.known
         planned = self._planned()
         by_age = self._by_age()
-        if last.arrival_per_min is not None:
-            found: StatedRate | None = StatedRate(last.arrival_per_min, READ_SHARE * last.arrival_per_min, "as read")
+        read = self.seen.arrival_per_min
+        if read is not None:
+            found: StatedRate | None = StatedRate(read, READ_SHARE * read, "as read")
         else:
             found = by_age or planned
         other = planned if found is by_age else by_age
-        if found is not None and other is not None and found.per_min > 0:
-            if abs(other.per_min - found.per_min) > APART * found.per_min:
-                words = (
-                    f"arrivals are {format_rate(found.per_min)} {found.words} and {format_rate(other.per_min)} {other.words}: "
-                    "the age may be that of an item which always fails, or work left without being served"
-                )
-                self.doubts.append(Doubt(ApproximationWarning, words))
-        if known.age_limit_min is not None:
+        if found is not None and other is not None and abs(other.per_min - found.per_min) > APART * found.per_min > 0:
             words = (
-                f"work older than {format_duration(known.age_limit_min)} expires: part of what leaves the queue was not served"
+                f"arrivals are {format_rate(found.per_min)} {found.words} and {format_rate(other.per_min)} {other.words}: "
+                "the age may be that of an item which always fails, or work left without being served"
             )
+            self.doubts.append(Doubt(ApproximationWarning, words))
+        if known.age_limit_min is not None:
+            limit = format_duration(known.age_limit_min)
+            words = f"work older than {limit} expires: part of what leaves the queue was not served"
             self.doubts.append(Doubt(ApproximationWarning, words))
         return found
 
@@ -238,9 +262,13 @@ class _Answer:
         return StatedRate(now, share * now, known.arrival.words)
 
     def _by_age(self) -> StatedRate | None:
-        last, known = self.last, self.known
-        if known.order != "fifo" or not last.age_min or last.depth <= 0 or known.age_limit_min is not None:
+        known = self.known
+        recent = timedelta(minutes=RECENT_MIN)
+        aged = [item for item in self.readings if item.age_min and item.depth > 0 and self.last.at - item.at <= recent]
+        if known.order != "fifo" or not aged or known.age_limit_min is not None:
             return None
+        last = aged[-1]
+        assert last.age_min is not None
         rate = last.depth / last.age_min
         if known.profile is not None:
             # The mean of the last hours, brought to what the hour now has.
@@ -255,11 +283,11 @@ class _Answer:
         """Arrivals and services together over the readings; None where arrivals are not known."""
         if self.arrival is None:
             return None
-        gone = (self.depths[0] - self.depths[-1]) / max(1e-9, self.minutes[-1])
+        gone = (self.depths[0] - self.depths[-1]) / self.minutes[-1] if self.minutes[-1] > 0 else 0.0
         return max(1.0, self.arrival.per_min + max(0.0, self.arrival.per_min + gone))
 
     def _from_rates(self) -> Projection | None:
-        read = self.last.service_per_min
+        read = self.seen.service_per_min
         service = self.known.service if read is None else StatedRate(read, READ_SHARE * read, "as read")
         if service is None or self.arrival is None:
             return None
@@ -271,8 +299,8 @@ class _Answer:
 
     def _service(self, net: float | None) -> StatedRate | None:
         """What is served: from one reading as stated, from more as the net drain and the arrivals show it."""
-        if len(self.readings) == 1:
-            read = self.last.service_per_min
+        if self.used == 1:
+            read = self.seen.service_per_min
             return self.known.service if read is None else StatedRate(read, READ_SHARE * read, "as read")
         if net is None or self.arrival is None:
             return None
@@ -330,7 +358,7 @@ class _Answer:
             return NEXT_SOON_MIN, "the backlog grows"
         if kind == "unknown":
             return self._until_known(projection), "then the net rate can be told"
-        if len(self.readings) == 1:
+        if self.used == 1:
             return self._until_known(projection), "a second reading shows whether it drains as the rates say"
         left = empty.p50 if empty.p50 is not None else NEXT_MOST_MIN / NEXT_SHARE
         return _whole(NEXT_SHARE * left), "a tenth of what is left"
@@ -352,33 +380,29 @@ class _Answer:
 
     def _say(self, change: Change | None, projection: Projection | None) -> None:
         known, last = self.known, self.last
-        if len(self.readings) == 1 and projection is not None:
+        if self.used == 1 and projection is not None:
             self.doubts.append(
                 Doubt(MissingEvidenceWarning, "one reading: the net rate is what the rates say, not what was seen")
             )
-        if len(self.readings) == 2:
+        if self.used == 2 and projection is not None:
             words = "two readings: how far counts err cannot be seen from them, so the span is wide"
             self.doubts.append(Doubt(ApproximationWarning, words))
-        if projection is not None and len(self.readings) > 1 and known.service is not None and self.arrival is not None:
+        if projection is not None and self.used > 1 and known.service is not None and self.arrival is not None:
             stated = known.service.per_min - self.arrival.per_min
             if stated > 0 and projection.net_per_min < (1 - APART) * stated:
-                words = (
-                    f"the readings show {_net_words(projection.net_per_min)}, where {format_rate(known.service.per_min)} {known.service.words} "
-                    f"lets expect a drain of {format_rate(stated)}"
-                )
+                said = f"{format_rate(known.service.per_min)} {known.service.words}"
+                words = f"the readings show {_net_words(projection.net_per_min)}, where {said} lets expect a drain of {format_rate(stated)}"
                 self.doubts.append(Doubt(ApproximationWarning, words))
         limit = known.retention_min
         if limit is not None and last.age_min is not None and last.age_min >= NEAR_RETENTION * limit:
             words = f"the oldest work is {format_duration(last.age_min)} old, near the retention of {format_duration(limit)}"
             self.doubts.append(Doubt(LowerBoundWarning, words))
         if self.known.profile is None and projection is not None:
-            self.doubts.append(
-                Doubt(ApproximationWarning, "arrivals and consumers are taken to stay as they are now")
-            )
+            self.doubts.append(Doubt(ApproximationWarning, "arrivals and consumers are taken to stay as they are now"))
         if known.side is not None and known.side.drain_share < 1:
             words = (
-                f"other queues drain into {known.side.name} too: this one gets {format_number(100 * known.side.drain_share)} % of "
-                "the room, by service rates"
+                f"other queues drain into {known.side.name} too: this one gets "
+                f"{format_share(known.side.drain_share)} of the room, by service rates"
             )
             self.doubts.append(Doubt(ApproximationWarning, words))
 

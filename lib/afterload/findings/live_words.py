@@ -48,7 +48,7 @@ def _headline(live: Live) -> str:
     if live.kind == "draining":
         at = "" if live.empty_at is None else f", about {clock(live.empty_at, live)}"
         return f"{live.queue}: empty in {times_words(live.empty)}{at}."
-    again = f"give {'a second' if len(live.readings) == 1 else 'another'} reading in {format_duration(live.next_min)}"
+    again = f"give {'a second' if live.used == 1 else 'another'} reading in {format_duration(live.next_min)}"
     if live.projection is None:
         missing = "its net rate" if live.arrival is not None else "its rates"
         return f"{live.queue}: not known yet: {missing} cannot be told from one reading; {again}."
@@ -101,10 +101,10 @@ def _objective(live: Live) -> str:
 
 def _waiting(live: Live) -> str:
     age = live.readings[-1].age_min
-    oldest = "" if age is None else f", the oldest for {format_duration(age)}"
+    oldest = "" if not age or live.left <= 0 else f", the oldest for {format_duration(age)}"
     count = len(live.readings)
     readings = "1 reading" if count == 1 else f"{count:,} readings"
-    if live.used < count:
+    if live.used < count and live.kind != "empty":
         readings += f", the last {live.used:,} used"
     return f"{format_count(live.left)} wait at {clock(live.now, live)}{oldest}; {readings}."
 

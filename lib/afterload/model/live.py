@@ -17,7 +17,7 @@ from afterload.errors import ModelError
 from afterload.model.checks import number
 from afterload.model.curves import FloatArray
 
-__all__ = ["HORIZON_MIN", "Change", "Projection", "fit_readings", "find_change", "from_rates", "rounding_of"]
+__all__ = ["HORIZON_MIN", "Change", "Projection", "find_change", "fit_readings", "from_rates", "rounding_of"]
 
 # Beyond this nobody waits: an end later than that is told as none.
 HORIZON_MIN = 30 * 1_440.0
@@ -198,8 +198,8 @@ def _cells(times: FloatArray, depths: FloatArray, flow: float, columns: FloatArr
         for error, often in ERRORS:
             covariance = dispersion * flow * walk + np.diag(rounding + (error * depths) ** 2)
             inverse = np.linalg.inv(covariance)
-            normal = columns.T @ inverse @ columns
-            spread = np.linalg.inv(normal)
+            normal = np.asarray(columns.T @ inverse @ columns)
+            spread = np.asarray(np.linalg.inv(normal), dtype=np.float64)
             coefficients = spread @ (columns.T @ inverse @ depths)
             residual = depths - columns @ coefficients
             _, log_det = np.linalg.slogdet(covariance)
@@ -217,9 +217,7 @@ def _weights(cells: Sequence[_Cell]) -> FloatArray:
     return np.asarray(raw / raw.sum(), dtype=np.float64)
 
 
-def fit_readings(
-    times_min: Sequence[float], depths: Sequence[float], flow_per_min: float | None = None
-) -> Projection:
+def fit_readings(times_min: Sequence[float], depths: Sequence[float], flow_per_min: float | None = None) -> Projection:
     """The projection from two or more readings of a backlog whose rates do not change.
 
     Parameters:

@@ -41,6 +41,11 @@ __all__ = ["LoadedScenario", "load_scenario", "load_scenario_text"]
 # Problems shown of one attached file; the rest is counted.
 MOST_ROWS = 100
 
+# Parts of a scenario of which any one is enough to compute something.
+COMPUTED = (
+    "queues", "call_stacks", "clients", "fleets", "worker_pools", "dependencies", "control_loops", "plan_automation",
+)  # fmt: skip
+
 Reader = Callable[[Path, ZoneInfo | None], tuple[Attachment, list[Problem]]]
 
 
@@ -162,6 +167,7 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
     problems += found
     read, found = _attachments(changed, overridden, file.resolve().parent, zone)
     problems += found
+    problems += _unread_queue(changed, overridden, _rows(read.get(("live", "log"))))
     if problems or scenario is None:
         raise _error(file, problems)
     digest = sha256(json.dumps(_as_written(data), sort_keys=True, default=str).encode())
@@ -263,9 +269,8 @@ def _cross_checks(tree: YamlTree, overridden: Mapping[DataPath, str]) -> list[Pr
                 f"{wanted!r} is not one of the fleets{f'; nearest: {near}' if near else ''}",
                 f"one of {', '.join(map(str, fleets))}" if fleets else "a name that stands under fleets",
             )
-    if not any(tree.data.get(part) for part in ("queues", "call_stacks", "clients", "fleets", "worker_pools")):
-        parts = "queues, call_stacks, clients, fleets and worker_pools"
-        check.refuse((), "holds nothing to compute", f"at least one of {parts}")
+    if not any(tree.data.get(part) not in (None, {}, "none") for part in COMPUTED):
+        check.refuse((), "holds nothing to compute", f"at least one of {', '.join(COMPUTED[:-1])} and {COMPUTED[-1]}")
     _live_queue(check)
     _client_modes(check)
     _service_ranges(check)
@@ -307,6 +312,18 @@ def _live_queue(check: _Checker) -> None:
             f"{wanted!r} is not one of the queues{f'; nearest: {near}' if near else ''}",
             f"one of {', '.join(map(str, queues))}" if queues else "a name that stands under queues",
         )
+
+
+def _unread_queue(tree: YamlTree, overridden: Mapping[DataPath, str], readings: tuple[Reading, ...]) -> list[Problem]:
+    """A log that has readings, but none of the queue that the live chapter follows."""
+    check, live = _Checker(tree, overridden), tree.data.get("live")
+    wanted = label_in(live.get("queue")) if isinstance(live, dict) else None
+    names = sorted({reading.queue for reading in readings or ()})
+    if wanted is not None and names and wanted not in names:
+        check.refuse(
+            ("live", "log"), f"holds no reading of {wanted!r}", f"a log of that queue; it has {', '.join(names)}"
+        )
+    return check.problems
 
 
 def _client_modes(check: _Checker) -> None:
