@@ -77,7 +77,7 @@ def eta(file: str | None, overrides: tuple[str, ...], **given: Any) -> None:
     """
     from afterload.findings.live import live
     from afterload.findings.live_words import live_json, live_lines
-    from afterload.scenario.readings import of_queue, reading_line
+    from afterload.scenario.readings import log_columns, of_queue, reading_line
 
     loaded = _loaded(file, overrides)
     now = datetime.now(UTC).replace(microsecond=0)
@@ -93,7 +93,7 @@ def eta(file: str | None, overrides: tuple[str, ...], **given: Any) -> None:
         raise InputError("give what waits with --depth, readings of before with --log, or metrics with --metrics")
     answer = live([*earlier, *([] if new is None else [new])], known)
     if new is not None and given["log"] is not None:
-        line = reading_line(new)
+        line = reading_line(new, log_columns(Path(given["log"])))
         append_line(given["log"], line.header, line.line)
     if given["as_json"]:
         echo(json.dumps(live_json(answer), indent=2, ensure_ascii=False))
@@ -187,7 +187,7 @@ def _known(loaded: LoadedScenario | None, queue: str, given: dict[str, Any], zon
         ("restored", "restored_at", lambda text: read_instant(text, base.zone)),
         ("objective", "objective_min", read_duration_min),
     ):
-        value: Any = _read(option, given, read)  # type: ignore[arg-type]
+        value: Any = _read(option, given, read)
         if value is not None:
             changes[field] = value
     tested, direct = _read("tested", given, read_rate_per_min), _read("direct", given, read_rate_per_min)

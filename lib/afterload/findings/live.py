@@ -391,7 +391,10 @@ class _Answer:
             stated = known.service.per_min - self.arrival.per_min
             if stated > 0 and projection.net_per_min < (1 - APART) * stated:
                 said = f"{format_rate(known.service.per_min)} {known.service.words}"
-                words = f"the readings show {_net_words(projection.net_per_min)}, where {said} lets expect a drain of {format_rate(stated)}"
+                words = (
+                    f"the readings show {_net_words(projection.net_per_min)}, where {said} lets expect a drain of "
+                    f"{format_rate(stated)}"
+                )
                 self.doubts.append(Doubt(ApproximationWarning, words))
         limit = known.retention_min
         if limit is not None and last.age_min is not None and last.age_min >= NEAR_RETENTION * limit:

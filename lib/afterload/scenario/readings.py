@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from afterload.scenario.attachments import Attachment, Reading, _open
 from afterload.scenario.problems import Problem
 from afterload.units import MAX_DURATION_MIN, read_count, read_number, read_share
 
-__all__ = ["COLUMNS", "Reading", "ReadingLine", "of_queue", "read_readings", "reading_line"]
+__all__ = ["COLUMNS", "Reading", "ReadingLine", "log_columns", "of_queue", "read_readings", "reading_line"]
 
 REQUIRED = ("at", "queue", "depth")
 # Column -> field of a reading, and how a cell is read.
@@ -46,7 +47,7 @@ def _minutes(value: object) -> float:
 def read_readings(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:
     """Read a log of readings, ``at, queue, depth`` and perhaps the other columns, sorted by time; with every problem."""
     table = _open(path, REQUIRED, tuple(OPTIONAL), zone)
-    found: list[Reading] = []
+    found: dict[tuple[str, datetime], Reading] = {}
     seen: dict[tuple[str, datetime], int] = {}
     for line, row in table.rows:
         before = len(table.problems)
@@ -59,26 +60,44 @@ def read_readings(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[P
             values[field] = table.cell(line, row, column, read) if row[column] else None
         if len(table.problems) > before or at is None or depth is None:
             continue
+        reading = Reading(at, row["queue"], float(depth), **values)
         key = (row["queue"], at.astimezone(UTC))
-        if key in seen:
-            table.refuse(line, "at", f"{row['at']} stands on line {seen[key]} too", "one reading of a queue at a time")
+        if key in seen and found[key].depth != reading.depth:
+            words = f"{row['at']} stands on line {seen[key]} too, with {found[key].depth:,.0f} waiting"
+            table.refuse(line, "at", words, "one reading of a queue at a time: delete the wrong one")
             continue
-        seen[key] = line
-        found.append(Reading(at, row["queue"], float(depth), **values))
-    ordered = tuple(sorted(found, key=lambda reading: reading.at))
+        # Two people who looked in one second saw the same: the later line counts.
+        seen[key], found[key] = line, reading
+    ordered = tuple(sorted(found.values(), key=lambda reading: reading.at))
     return Attachment(ordered, table.digest), table.problems
 
 
-def reading_line(reading: Reading) -> ReadingLine:
-    """The reading as :func:`read_readings` reads it back. Raises :class:`InputError` for a name that is not one line."""
+def log_columns(path: Path) -> tuple[str, ...]:
+    """The columns of a log in their order; those of a new one where it is not there yet, or empty."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header = next(csv.reader(file), [])
+    except FileNotFoundError:
+        header = []
+    return tuple(name.strip() for name in header) or COLUMNS
+
+
+def reading_line(reading: Reading, columns: tuple[str, ...] = COLUMNS) -> ReadingLine:
+    """The reading as :func:`read_readings` reads it back from a log with these columns.
+
+    Raises :class:`InputError` for a name that is not one line, and where the log has no column for a value.
+    """
     name = reading.queue
     if not name.isprintable() or not name.strip() or name != name.strip():
         raise InputError(f"{name[:40]!r} cannot be the name of a queue in a log: give one line of printable characters")
-    cells = [reading.at.isoformat(timespec="seconds"), _quoted(name), f"{reading.depth:.0f}"]
-    for field, _ in OPTIONAL.values():
+    cells = {"at": reading.at.isoformat(timespec="seconds"), "queue": _quoted(name), "depth": f"{reading.depth:.0f}"}
+    for column, (field, _) in OPTIONAL.items():
         value = getattr(reading, field)
-        cells.append("" if value is None else f"{value:.10g}")
-    return ReadingLine(",".join(COLUMNS), ",".join(cells))
+        cells[column] = "" if value is None else f"{value:.10g}"
+    missing = [column for column, cell in cells.items() if cell and column not in columns]
+    if missing:
+        raise InputError(f"the log has no column {', '.join(missing)}: add it to its header, or begin a new log")
+    return ReadingLine(",".join(columns), ",".join(cells[column] for column in columns))
 
 
 def _quoted(text: str) -> str:
