@@ -31,6 +31,8 @@ NEAR_RETENTION = 0.8
 NEXT_SHARE, NEXT_LEAST_MIN, NEXT_MOST_MIN = 0.1, 5.0, 30.0
 # What a reading leaves out is taken from an earlier one of the last minutes.
 RECENT_MIN = 30.0
+# While P90 is more than so many times P10, another reading tells much.
+WIDE_TIMES, NEXT_WIDE_MIN = 1.5, 10.0
 # With a growing backlog or a failing dependency.
 NEXT_SOON_MIN = 5.0
 # The second reading is due when the net rate can be told to this share of what usually drains: half of what arrives.
@@ -360,6 +362,8 @@ class _Answer:
             return self._until_known(projection), "then the net rate can be told"
         if self.used == 1:
             return self._until_known(projection), "a second reading shows whether it drains as the rates say"
+        if empty.p10 is not None and (empty.p90 is None or empty.p90 > WIDE_TIMES * empty.p10):
+            return NEXT_WIDE_MIN, "the span is wide, and another reading narrows it"
         left = empty.p50 if empty.p50 is not None else NEXT_MOST_MIN / NEXT_SHARE
         return _whole(NEXT_SHARE * left), "a tenth of what is left"
 
