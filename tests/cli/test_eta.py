@@ -93,6 +93,18 @@ def test_calls_build_on_earlier_readings(afterload: Run, tmp_path: Path) -> None
     ]
 
 
+def test_a_scenario_that_names_a_log_brings_its_readings(afterload: Run) -> None:
+    live = "builtin:scenarios/orders-live.yaml"
+    done = afterload("eta", live)
+    assert done.code == 0, done.err
+    assert done.out.startswith("orders: the dependency fails, so the drain must wait; if it went on as now, empty in ")
+    assert "The drain slowed at about 03:33 EDT" in done.out
+    assert "7 readings, the last 4 used" in done.out
+    one_more = afterload("eta", live, "--depth", "87100", "--at", "2026-05-12T03:58-04:00")
+    assert "8 readings, the last 5 used" in one_more.out
+    assert len(one_more.out.splitlines()) <= MOST_LINES
+
+
 def test_a_log_kept_by_hand_is_read_and_carried_on(afterload: Run, tmp_path: Path) -> None:
     log = tmp_path / "readings.csv"
     by_hand = 'depth,queue,at\n"206,437",orders,2025-10-20T09:40Z\n500,refunds,2025-10-20T09:41Z'

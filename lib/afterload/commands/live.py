@@ -52,7 +52,11 @@ USUAL_QUEUE = "queue"
 @click.option("--errors", metavar="SHARE", help="Share of attempts at the dependency that fail or are throttled.")
 @click.option("--attempts", metavar="RATE", help="Attempts at the dependency, retries included.")
 @click.option("--at", metavar="TIME", help="When this was seen, with an offset; now if not given.")
-@click.option("--log", metavar="CSV", help="Keep this reading there, and use the earlier ones.")
+@click.option(
+    "--log",
+    metavar="CSV",
+    help="Keep this reading there, and use the earlier ones; those of the scenario if not given.",
+)
 @click.option("--metrics", multiple=True, metavar="FILE", help="Readings from CloudWatch, Prometheus or CSV metrics.")
 @click.option(
     "--series", multiple=True, metavar="NAME=SIGNAL[:QUEUE[:UNIT]]", help="What a series of --metrics measures."
@@ -82,7 +86,10 @@ def eta(file: str | None, overrides: tuple[str, ...], **given: Any) -> None:
     loaded = _loaded(file, overrides)
     now = datetime.now(UTC).replace(microsecond=0)
     zone = _read("zone", given, read_zone)
-    earlier = _log(given["log"], None if loaded is None else loaded.scenario.time_zone)
+    if given["log"] is None and loaded is not None:
+        earlier = list(loaded.readings)
+    else:
+        earlier = _log(given["log"], None if loaded is None else loaded.scenario.time_zone)
     queue = _queue(loaded, given["queue"], earlier)
     known = _known(loaded, queue, given, zone)
     earlier = [*of_queue(earlier, queue), *_from_metrics(loaded, queue, given, known)]

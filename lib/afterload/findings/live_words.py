@@ -44,10 +44,14 @@ def _headline(live: Live) -> str:
         if live.empty.p50 is not None:
             when = times_words(live.empty)
             return f"{live.queue}: not draining now: grows by {rate}. By the arrivals expected later it is empty in {when}."
-        return f"{live.queue}: not draining: grows by {rate}."
+        fails = "; the dependency fails" if live.failing else ""
+        return f"{live.queue}: not draining: grows by {rate}{fails}."
     if live.kind == "draining":
         at = "" if live.empty_at is None else f", about {clock(live.empty_at, live)}"
-        return f"{live.queue}: empty in {times_words(live.empty)}{at}."
+        when = f"empty in {times_words(live.empty)}{at}"
+        if live.failing:
+            return f"{live.queue}: the dependency fails, so the drain must wait; if it went on as now, {when}."
+        return f"{live.queue}: {when}."
     again = f"give {'a second' if live.used == 1 else 'another'} reading in {format_duration(live.next_min)}"
     if live.projection is None:
         missing = "its net rate" if live.arrival is not None else "its rates"
