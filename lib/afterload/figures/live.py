@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ NOTHING = (
 MOST_READINGS = 300
 # Points of the fan, and how far it goes beyond the end that is likely.
 FAN_POINTS, BEYOND = 60, 1.15
+CROWDED_SHARE = 0.1
 # How far it goes where no end is in sight.
 NO_END_MIN = 360.0
 
@@ -55,7 +57,8 @@ def live_figure(loaded: LoadedScenario, live: Live | None) -> Figure | Prose:
         alt.Tooltip("what", type="nominal"), alt.Tooltip("items", type="quantitative", format=",.0f"),
     ]  # fmt: skip
     layers = [
-        alt.Chart(alt.Data(values=points)).mark_line(point=alt.OverlayMarkDef(size=46), color=BEFORE, strokeWidth=1.4)
+        alt.Chart(alt.Data(values=points))
+        .mark_line(point=alt.OverlayMarkDef(size=46, color=BEFORE), color=BEFORE, strokeWidth=1.4)
         .encode(x=x, y=y, tooltip=tooltip)
     ]  # fmt: skip
     if fan:
@@ -74,6 +77,10 @@ def live_figure(loaded: LoadedScenario, live: Live | None) -> Figure | Prose:
             marks.append((times.at(known.restored_at) + round(known.objective_min * 60_000), "objective"))
     if live.change is not None:
         marks.append((times.at(live.readings[live.change.place].at), "net rate changed"))
+    # Two labels in one place cannot be read: the earlier line stays without its own.
+    places = sorted(at for at, _ in marks)
+    crowded = {at for at, after in pairwise(places) if after - at < CROWDED_SHARE * span * 60_000}
+    marks = [(at, "" if at in crowded else label) for at, label in marks]
     chart = alt.layer(*layers)
     if marks:
         chart = chart + rules(marks, "at", temporal=True)
