@@ -18,7 +18,7 @@ import click
 
 from afterload import __version__
 from afterload.commands.inputs import import_
-from afterload.commands.plans import compare, exercises, gate, plan
+from afterload.commands.plans import compare, exercises, gate, plan, runbook
 from afterload.commands.postmortem import postmortem
 from afterload.commands.shared import SET, ReaderGoneError, echo
 from afterload.errors import AfterloadError, InputError, NotFoundError, OutputError, UnitError
@@ -70,7 +70,7 @@ def report(
     """Make the packet of FILE and print its path.
 
     Everything is checked before anything runs. Beside the packet stand the executed notebook, the plan as CSV,
-    Markdown and JSON, and the postmortem as Markdown where FILE has one.
+    Markdown and JSON, the runbook as Markdown, and the postmortem as Markdown where FILE has one.
     """
     if (file is None) == (example is None):
         raise click.UsageError("give a scenario FILE, or --example for a shipped one")
@@ -192,6 +192,7 @@ def examples() -> None:
 cli.add_command(compare)
 cli.add_command(gate)
 cli.add_command(plan)
+cli.add_command(runbook)
 cli.add_command(exercises)
 cli.add_command(import_)
 cli.add_command(postmortem)
