@@ -149,7 +149,7 @@ def _ranker(order: Order, appraiser: Appraiser | None, costs: Costs) -> Callable
         kind = 0 if gain > 0 else 1 if any(better(of_case) for of_case in measures) else 2
         tie = (change.id not in GUIDE, change.id, item.target)
         if order == "guide":
-            return change.order, status, kind, -gain, *tie
+            return change.order, status, kind, -round(gain, 6), *tie
         days = change.effort_days if item.effort_days is None else item.effort_days
         worth = gain if order == "minutes" else gain / max(days, 0.1)
         if order == "cost":
@@ -158,7 +158,8 @@ def _ranker(order: Order, appraiser: Appraiser | None, costs: Costs) -> Callable
                 net_of(minutes, more, days, item.headroom, costs) for minutes, more in zip(gains, lost, strict=True)
             ]
             worth = max((net.amount for net in nets), default=-days * costs.person_day)
-        return 0.0, status, kind, -worth, *tie
+        # Rounded, since the order in which a file lists its parts moves the last digits of a sum.
+        return 0.0, status, kind, -round(worth, 6), *tie
 
     return rank
 
