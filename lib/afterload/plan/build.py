@@ -24,6 +24,8 @@ _RANK = {DO: 0, NEEDS_EVIDENCE: 1, IN_PLACE: 2, NOT_HERE: 3}
 GUIDE = ("standard-retries", "age-limit", "drain-cap", "pause-list", "measure-recovery")
 # An end to "never" is worth more than any number of minutes.
 NEVER_ENDED_MIN = 1e9
+# Minutes bought below this are those of rounding.
+ROUNDING_MIN = 1e-6
 
 Order = Literal["guide", "minutes", "effort", "cost"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -146,7 +148,7 @@ def _ranker(order: Order, appraiser: Appraiser | None, costs: Costs) -> Callable
         gains = [_gain(of_case["empty_min"]) for of_case in measures]
         gain = max(gains, default=0.0)
         # What buys another measure than minutes stands between what buys minutes and what buys nothing.
-        kind = 0 if gain > 0 else 1 if any(better(of_case) for of_case in measures) else 2
+        kind = 0 if gain > ROUNDING_MIN else 1 if any(better(of_case) for of_case in measures) else 2
         tie = (change.id not in GUIDE, change.id, item.target)
         if order == "guide":
             return change.order, status, kind, -round(gain, 6), *tie
