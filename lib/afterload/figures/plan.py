@@ -97,25 +97,31 @@ def plan_details(plan: Plan) -> Prose:
             ("Why", change.why),
             ("Evidence", item.evidence),
             ("Worth", worth(item)),
+        ]
+        rest = [
             ("Money", money_words(plan, item)),
             ("Effort and risk", effort_and_risk(plan, item)),
             ("Exercise", change.exercise),
             ("Reference", change.reference),
         ]
-        shown = [(name, value) for name, value in facts if value]
-        rows = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in shown)
+        rows, others = _facts(facts), _facts(rest)
         html.append(
             f'<section class="af-change"><h3>{escape(title)} '
             f'<span class="af-status-{item.status.replace(" ", "-")}">{item.status}</span></h3><dl>{rows}'
-            f"</dl>{_measures_html(item)}<dl>"
+            f"</dl>{_measures_html(item)}<dl>{others}"
             f"{_block('Apply', item.apply)}{_block('Undo', item.undo)}{_block('Terraform', item.terraform)}</dl></section>"
         )
-        lines = [f"{title} [{item.status}]", *(f"  {name}: {value}" for name, value in shown)]
+        lines = [f"{title} [{item.status}]", *(f"  {name}: {value}" for name, value in facts if value)]
         lines += [f"  {line}" for line in _measures_text(item)]
+        lines += [f"  {name}: {value}" for name, value in rest if value]
         for word, commands in (("Apply", item.apply), ("Undo", item.undo), ("Terraform", item.terraform)):
             lines += [f"  {word}: {command}" for command in commands]
         text.append("\n".join(lines))
     return Prose("".join(html), "\n\n".join(text))
+
+
+def _facts(facts: list[tuple[str, str]]) -> str:
+    return "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in facts if value)
 
 
 def _measures_html(item: PlanItem) -> str:
