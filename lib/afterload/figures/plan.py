@@ -127,7 +127,8 @@ def _facts(facts: list[tuple[str, str]]) -> str:
 def _measures_html(item: PlanItem) -> str:
     """The measures that a line moves, as a table that scrolls in its own frame, and those that it does not move."""
     found = measure_lines(item)
-    frame = f'<div class="af-measures" tabindex="0" role="group" aria-label="Measures of {escape(item.id)}">'
+    # The keyboard reaches what scrolls.
+    frame = '<div class="af-measures" tabindex="0">'
     table = f"{frame}{Table(COLUMNS, found.rows).to_html()}</div>" if found.rows else ""
     return f"{table}<p>{escape(still_words(found))}</p>" if item.worths is not None else ""
 
