@@ -19,7 +19,7 @@ import click
 from afterload import __version__
 from afterload.commands.inputs import import_
 from afterload.commands.live import eta
-from afterload.commands.plans import compare, exercises, gate, plan
+from afterload.commands.plans import compare, exercises, gate, plan, runbook
 from afterload.commands.postmortem import postmortem
 from afterload.commands.shared import SET, ReaderGoneError, echo
 from afterload.errors import AfterloadError, InputError, NotFoundError, OutputError, UnitError
@@ -71,7 +71,7 @@ def report(
     """Make the packet of FILE and print its path.
 
     Everything is checked before anything runs. Beside the packet stand the executed notebook, the plan as CSV,
-    Markdown and JSON, and the postmortem as Markdown where FILE has one.
+    Markdown and JSON, the runbook as Markdown, and the postmortem as Markdown where FILE has one.
     """
     if (file is None) == (example is None):
         raise click.UsageError("give a scenario FILE, or --example for a shipped one")
@@ -201,6 +201,7 @@ cli.add_command(compare)
 cli.add_command(eta)
 cli.add_command(gate)
 cli.add_command(plan)
+cli.add_command(runbook)
 cli.add_command(exercises)
 cli.add_command(import_)
 cli.add_command(postmortem)

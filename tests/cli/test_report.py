@@ -20,7 +20,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 Run = Callable[..., Any]
-ENDINGS = (".html", ".ipynb", "-plan.csv", "-plan.json", "-plan.md")
+ENDINGS = (".html", ".ipynb", "-plan.csv", "-plan.json", "-plan.md", "-runbook.md")
 # The chapter that costs least, where any would do.
 LEAST = ("--chapters", "provenance")
 PARAMETERS = 'scenario = "builtin:scenarios/orders.yaml"\noverrides = {}'

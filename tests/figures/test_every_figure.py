@@ -144,7 +144,7 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.add(tag)
-        assert all(key in ("class", "scope") for key, _ in attrs), (tag, attrs)
+        assert all(key in ("class", "scope") or (key, text) == ("tabindex", "0") for key, text in attrs), (tag, attrs)
 
 
 OWN_TAGS = frozenset("p div span table caption thead tbody tr th td b ol li section h3 dl dt dd pre code".split())

@@ -18,8 +18,11 @@ from afterload.errors import ChapterError, NotFoundError, OutputError
 from afterload.estimates import Estimates, estimate
 from afterload.figures import answer
 from afterload.files import write_all
+from afterload.findings.telemetry import measure
 from afterload.plan import Plan, build_plan, plan_csv, plan_json, plan_markdown
 from afterload.plan.kept import read_kept
+from afterload.plan.runbook import build_runbook
+from afterload.plan.runbook_export import runbook_markdown
 from afterload.report.exporter import PacketExporter
 from afterload.report.markdown import postmortem_markdown
 from afterload.report.nodes import notebook_text, read_notebook
@@ -195,6 +198,9 @@ def _plan_files(loaded: LoadedScenario, stem: Path) -> tuple[tuple[str, ...], di
             table: plan_csv(plan, kept),
             stem.with_name(f"{stem.name}-plan.md"): plan_markdown(plan, estimates),
             stem.with_name(f"{stem.name}-plan.json"): plan_json(plan, estimates, kept),
+            stem.with_name(f"{stem.name}-runbook.md"): runbook_markdown(
+                build_runbook(estimates, recovery, measure(loaded)), estimates
+            ),
         }
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the chapters are written
         return (), {}, f"plan files: {type(problem).__name__}: {problem}"

@@ -129,6 +129,10 @@ def _builtin(text: str, base: Path) -> Path:
         raise NotFoundError(f"{text[:60]!r} cannot be a file: {reason}") from None
 
 
+# Keys of a plan's JSON, which no scenario has.
+PLAN_KEYS = frozenset({"input_sha256", "changes"})
+
+
 def load_scenario(path: str | Path, overrides: Overrides = None) -> LoadedScenario:
     """Open the scenario at ``path`` (``builtin:scenarios/orders.yaml`` for a shipped one) with ``overrides`` set.
 
@@ -152,6 +156,11 @@ def load_scenario_text(text: str, path: str | Path, overrides: Overrides = None)
 def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> LoadedScenario:
     if not isinstance(tree.data, dict) or not tree.data:
         raise ScenarioError(f"{file}:1: is not a scenario: it needs keys such as team, incident and queues")
+    if tree.data.keys() >= PLAN_KEYS:
+        raise ScenarioError(
+            f"{file}:1: is a change plan that Afterload wrote, not a scenario: give the scenario that it was made from "
+            "(plan files are for afterload compare)"
+        )
     changes = read_overrides(overrides)
     data, overridden = apply_overrides(tree.data, changes, Scenario)
     changed = YamlTree(data, tree.lines, str(file))

@@ -598,7 +598,7 @@ class Scenario(Section):
         90 * 24 * 60.0
     )
     costs: Annotated[
-        Costs | None, none_is_none, Field(description="What a stale minute and a person-day cost; none: not given.")
+        Costs | None, none_is_none, Field(description="What stale minutes, effort and headroom cost; none: not given.")
     ] = None
     compare_with: Annotated[
         MaybePath, Field(description="An earlier scenario, or the plan file of an earlier run, to compare with.")
