@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 
 from afterload import __version__
+from afterload.commands.batch import batch
 from afterload.commands.inputs import import_
 from afterload.commands.plans import compare, exercises, gate, plan
 from afterload.commands.postmortem import postmortem
@@ -82,7 +83,8 @@ def report(
     path = _example_path(example) if example is not None else _whole_path(str(file))
     loaded = load_scenario(path, overrides)
     # Imported late: what is wrong with the input is said at once.
-    from afterload.report.packet import chapter_paths, check_folder, make_packet, relevant
+    from afterload.report.chosen import chapter_paths, check_folder
+    from afterload.report.packet import make_packet, relevant
 
     paths = chapter_paths(workbooks, names)
     if not names:
@@ -189,6 +191,7 @@ def examples() -> None:
         echo(f"{name}\t{loaded.scenario.team}")
 
 
+cli.add_command(batch)
 cli.add_command(compare)
 cli.add_command(gate)
 cli.add_command(plan)

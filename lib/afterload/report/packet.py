@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import os
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 from nbformat import NotebookNode
 from papermill.translators import translate_parameters
 
 from afterload.coupling import couple, estimate_recovery
-from afterload.errors import ChapterError, NotFoundError, OutputError
+from afterload.errors import ChapterError
 from afterload.estimates import Estimates, estimate
 from afterload.figures import answer
-from afterload.files import write_all
+from afterload.files import slug, write_all
 from afterload.plan import Plan, build_plan, plan_csv, plan_json, plan_markdown
 from afterload.plan.kept import read_kept
+from afterload.report.chosen import chapter_paths, check_folder
 from afterload.report.exporter import PacketExporter
 from afterload.report.markdown import postmortem_markdown
 from afterload.report.nodes import notebook_text, read_notebook
 from afterload.report.run import CELL_TIMEOUT_S, INJECTED_TAG, run_packet
-from afterload.resources import BUILTIN, resource
+from afterload.resources import BUILTIN
 from afterload.scenario import LoadedScenario
 from afterload.yamltree import plain
 
 __all__ = ["Packet", "chapter_paths", "check_folder", "make_packet", "relevant", "slug"]
-
-SLUG_LENGTH = 80
 
 
 @dataclass(frozen=True)
@@ -49,56 +45,6 @@ class Packet:
             count = "1 part" if len(self.failures) == 1 else f"{len(self.failures)} parts"
             lines = "\n".join(f"  {failure}" for failure in self.failures)
             raise ChapterError(f"{count} of the packet failed; the rest is in {self.html}\n{lines}")
-
-
-def slug(name: str) -> str:
-    """A team's name as the name of a file: letters, digits and dashes.
-
-    A name of which little is left gets a few digits of its hash, so that the packet of one team does not replace
-    another's.
-    """
-    bare = unicodedata.normalize("NFKD", name)
-    kept = re.sub(r"[^a-z0-9]+", "-", "".join(char for char in bare if not unicodedata.combining(char)).lower())
-    kept = kept.strip("-")
-    lost = any(char.isalnum() and not char.isascii() and not unicodedata.combining(char) for char in bare)
-    if kept and not lost and len(kept) <= SLUG_LENGTH:
-        return kept
-    digits = sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
-    return f"{kept[: SLUG_LENGTH - 9].strip('-') or 'team'}-{digits}"
-
-
-def check_folder(folder: str | Path) -> None:
-    """Raise :class:`OutputError` where it is clear before any work that nothing can be written into ``folder``."""
-    path = Path(folder).absolute()
-    try:
-        nearest = next(each for each in (path, *path.parents) if each.exists())
-        is_folder = nearest.is_dir()
-    except (OSError, ValueError) as problem:
-        raise OutputError(f"cannot write into {folder}: {getattr(problem, 'strerror', None) or problem}") from problem
-    if not is_folder:
-        raise OutputError(f"cannot write into {folder}: {nearest} is a file, not a folder")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise OutputError(f"cannot write into {folder}: permission denied")
-
-
-def chapter_paths(folder: str | Path | None = None, names: Sequence[str] = ()) -> tuple[Path, ...]:
-    """The chapters of a folder in reading order, or those named, by their name with or without its number.
-
-    Raises :class:`NotFoundError` for a folder without notebooks or a chapter that it does not have.
-    """
-    root = Path(folder) if folder is not None else resource("workbooks")
-    found = sorted(path for path in root.glob("*.ipynb") if not path.name.startswith("."))
-    if not found:
-        raise NotFoundError(f"{root}: holds no notebooks (*.ipynb)")
-    if not names:
-        return tuple(found)
-    known = {key: path for path in found for key in (path.stem, re.sub(r"^\d+-", "", path.stem))}
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        have = ", ".join(re.sub(r"^\d+-", "", path.stem) for path in found)
-        raise NotFoundError(f"there is no chapter {', '.join(map(repr, unknown))}; known: {have}")
-    wanted = {known[name] for name in names}
-    return tuple(path for path in found if path in wanted)
 
 
 def relevant(paths: Sequence[Path], loaded: LoadedScenario) -> tuple[Path, ...]:
