@@ -127,7 +127,7 @@ def drain_together(queues: Sequence[Draining], limit: float) -> tuple[float | No
         done = falling & ((ends <= step * (1 + 1e-12)) | (backlog <= least))
         backlog[done] = 0.0
         now += step
-        for place in np.flatnonzero(done):
+        for place in map(int, np.flatnonzero(done)):
             if empty_at[place] is None:
                 empty_at[place] = now
         if step == until_change:
