@@ -1,1 +1,1 @@
-"""Packets for many teams: inputs, what is still to be done, the run, and what it leaves."""
+"""Many teams at once: what each reports, what they share, and the page over all of them."""
