@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from afterload import cli
+from afterload.report import workers
+from afterload.report.workers import Launcher, new_launcher
 
 COMMAND = [sys.executable, "-c", "from afterload.cli import main; main()"]
 PARAMETERS = 'scenario = "builtin:scenarios/orders.yaml"\noverrides = {}'
@@ -42,7 +45,7 @@ queues:
   jobs:
     service: sqs-lambda
     arrival_rate: 100/min
-    service_rate: 300/min
+    service_rate: 150/min
 """
 # What the chapter does for each owner; the rest of the packet is the team's in any case.
 HARMS = {
@@ -144,9 +147,19 @@ def scenarios(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
+@pytest.fixture(scope="session")
+def launcher() -> Iterator[Launcher]:
+    """One warm process from which the workers of all batches in this process are forked."""
+    launcher = new_launcher()
+    yield launcher
+    launcher.close()
+
+
 @pytest.fixture
-def batch(tmp_path: Path, workbooks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+def batch(launcher: Launcher, tmp_path: Path, workbooks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
     """``batch("scenarios", ...)`` in this process, from ``tmp_path`` and with the chapter of our own."""
+
+    monkeypatch.setattr(workers, "run_tasks", partial(workers.run_tasks, launcher=launcher))
 
     def run(*arguments: object, site: str = "site") -> Result:
         capsys.readouterr()

@@ -17,10 +17,14 @@ from afterload.files import write_all
 from afterload.reads import recorded_reads
 
 if TYPE_CHECKING:
+    from afterload.coupling import CoupledEstimate
     from afterload.estimates import Estimates
+    from afterload.plan import Plan
+    from afterload.report.lost import Lost
+    from afterload.report.workers import Problem
     from afterload.scenario import LoadedScenario
 
-__all__ = ["CELL_TIMEOUT_S", "TEAMS", "Job", "Override", "make_team", "merged_overrides"]
+__all__ = ["CELL_TIMEOUT_S", "TEAMS", "Job", "Override", "make_team", "merged_overrides", "rescue_team"]
 
 CELL_TIMEOUT_S = 300.0
 # Below the index's folder, one folder a team.
@@ -96,11 +100,22 @@ def make_team(job: Job) -> dict[str, Any]:
 
     ``problem`` has what went wrong, as ``kind`` (input, output or fault) and ``text``; then nothing was written. Else
     ``record`` has the team's results (None where they cannot be computed), ``failures`` the parts of the packet that
-    failed, and ``files`` the names of its files. Raises nothing but what says that the process itself is at its end, such as
-    :class:`MemoryError`.
+    failed, and ``files`` the names of its files. Raises nothing but what says that the process itself is at its end,
+    such as :class:`MemoryError`.
     """
+    return _told(job, None)
+
+
+def rescue_team(job: Job, records: tuple[Any, ...], problem: Problem) -> dict[str, Any]:
+    """The same for a team whose process has ended: with the cells that had run, and the error of the one that ended it."""
+    from afterload.report.lost import Lost
+
+    return _told(job, Lost.of(records, problem.kind, problem.detail or problem.text, job.cell_timeout_s))
+
+
+def _told(job: Job, lost: Lost | None) -> dict[str, Any]:
     try:
-        return _made(job)
+        return _made(job, lost)
     except AfterloadError as problem:
         kind = "input" if isinstance(problem, InputError | ModelError) else "output"
         if not isinstance(problem, InputError | ModelError | OutputError):
@@ -112,11 +127,11 @@ def make_team(job: Job) -> dict[str, Any]:
         return {"problem": {"kind": "fault", "text": f"{type(problem).__name__}: {problem}"}}
 
 
-def _made(job: Job) -> dict[str, Any]:
-    from afterload.batch.record import team_record
-    from afterload.report.packet import build_packet, relevant
+def _made(job: Job, lost: Lost | None) -> dict[str, Any]:
+    from afterload.report.packet import PacketJob, build_packet, relevant
     from afterload.scenario import load_scenario
 
+    records: list[dict[str, Any]] = []
     with recorded_reads() as reads:
         overrides = merged_overrides(job.overrides)
         loaded = load_scenario(job.scenario, overrides)
@@ -126,29 +141,34 @@ def _made(job: Job) -> dict[str, Any]:
                 "as plain text on one line"
             )
         chapters = relevant(job.chapters, loaded) if job.by_need else job.chapters
-        built = build_packet(loaded, job.scenario, job.folder, chapters, cell_timeout_s=job.cell_timeout_s)
-        contents: dict[Path, str | bytes] = dict(built.contents)
-        record = None
-        if built.estimates is not None and built.plan is not None:
-            links = {
-                name: f"{TEAMS}/{job.id}/{job.id}{ending}"
-                for name, ending in _LINKS.items()
-                if job.folder / f"{job.id}{ending}" in contents
-            }
-            record = team_record(loaded, built.estimates, built.plan, built.recovery, team_id=job.id, links=links)
-            if job.objectives:
-                record |= _judged(built.estimates, dict(job.objectives))
+        packet = PacketJob(loaded, job.scenario, str(job.folder), tuple(map(str, chapters)), job.cell_timeout_s)
+        built = build_packet(packet, lost=lost, told=lambda *results: records.append(_record(job, loaded, *results)))
     told = {
-        "record": record,
+        "record": _linked(job, records[0], built.contents) if records else None,
         "failures": list(built.failures),
         "warnings": list(built.warnings),
-        "files": [path.name for path in contents],
+        "files": [path.name for path in built.contents],
     }
-    dated = _says_ages(loaded)
-    manifest = manifest_text(job.basis, reads, contents, told, job.folder, dated)
+    manifest = manifest_text(job.basis, reads, built.contents, told, job.folder, _says_ages(loaded))
     # The manifest comes last: it vouches for the others.
-    write_all({**contents, job.folder / MANIFEST: manifest})
+    write_all({**built.contents, job.folder / MANIFEST: manifest})
     return told
+
+
+def _record(
+    job: Job, loaded: LoadedScenario, estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None
+) -> dict[str, Any]:
+    from afterload.batch.record import team_record
+
+    record = team_record(loaded, estimates, plan, recovery, team_id=job.id)
+    return record | (_judged(estimates, dict(job.objectives)) if job.objectives else {})
+
+
+def _linked(job: Job, record: dict[str, Any], contents: Mapping[Path, str]) -> dict[str, Any]:
+    """The record with the paths of the team's files as the index sees them."""
+    names = {path.name for path in contents}
+    files = {name: f"{job.id}{ending}" for name, ending in _LINKS.items()}
+    return {**record, "links": {name: f"{TEAMS}/{job.id}/{file}" for name, file in files.items() if file in names}}
 
 
 def _judged(estimates: Estimates, objectives: Mapping[str, float]) -> dict[str, Any]:

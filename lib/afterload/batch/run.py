@@ -7,8 +7,8 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -24,7 +24,7 @@ from afterload.batch.digest import (
     value_text,
 )
 from afterload.batch.inputs import Given, refuse_unknown_columns
-from afterload.batch.jobs import CELL_TIMEOUT_S, TEAMS, Job, make_team
+from afterload.batch.jobs import CELL_TIMEOUT_S, TEAMS, Job, make_team, rescue_team
 from afterload.batch.progress import JsonLog, Progress, first_line
 from afterload.batch.results import State, TeamResult, packet_of, write_index
 from afterload.batch.teams_csv import TeamsTable
@@ -141,19 +141,21 @@ def run_batch(plan: Plan, given: Sequence[Given], progress_quiet: bool, log: Jso
     for item in given:
         if item.problem:
             _tell(progress, log, results[item.id], None)
+    fault: BaseException | None = None
     with _interruptible() as stop:
         try:
-            for ended in _ended(plan, todo, stop.event) if todo else ():
-                result = _of(plan, by_id[ended.task.id], ended)
-                _sweep(ended.task.folder)
-                results[result.id] = result
-                if result.state != "cancelled":
-                    _tell(progress, log, result, ended.seconds)
+            with closing(_ended(plan, todo, stop.event)) as endings:
+                for ended in endings:
+                    result = _of(plan, by_id[ended.task.id], ended)
+                    _sweep(ended.task.folder)
+                    results[result.id] = result
+                    if result.state != "cancelled":
+                        _tell(progress, log, result, ended.seconds)
         except KeyboardInterrupt:
-            stop.event.set()
             stop.number = stop.number or int(signal.SIGINT)
-        finally:
-            progress.close()
+        except Exception as problem:  # noqa: BLE001 - it is raised again, after the index tells what there is
+            fault = problem
+        progress.close()
         for item in given:
             if item.id not in results:
                 _sweep(plan.folder / TEAMS / item.id)
@@ -173,22 +175,28 @@ def run_batch(plan: Plan, given: Sequence[Given], progress_quiet: bool, log: Jso
         failed=done.count("failed"), cancelled=done.count("cancelled"), signal=stop.number or None,
         problem=None if index_error is None else str(index_error),
     )  # fmt: skip
+    if fault is not None:
+        raise fault
     return done
 
 
-def _ended(plan: Plan, todo: Sequence[Job], stop: threading.Event) -> Iterator[Ended]:
+def _ended(plan: Plan, todo: Sequence[Job], stop: threading.Event) -> Generator[Ended[Job, dict[str, Any]], None, None]:
+    if not todo:
+        return
     from afterload.report.workers import Limits, run_tasks
 
     limits = Limits(plan.memory_bytes, plan.team_timeout_s)
-    return iter(run_tasks(make_team, todo, workers=plan.workers, limits=limits, stop=stop))
+    yield from run_tasks(make_team, todo, workers=plan.workers, limits=limits, stop=stop, rescue=rescue_team)
 
 
-def _of(plan: Plan, given: Given, ended: Ended) -> TeamResult:
-    if ended.problem is not None:
+def _of(plan: Plan, given: Given, ended: Ended[Job, dict[str, Any]]) -> TeamResult:
+    if ended.problem is not None and ended.value is None:
         if ended.problem.kind == "cancelled":
             return _failed(plan, given, "cancelled", _NOT_DONE)
         return _failed(plan, given, ended.problem.kind, ended.problem.text)
     told: Mapping[str, Any] = ended.value
+    if "problem" in told and ended.problem is not None:
+        return _failed(plan, given, ended.problem.kind, f"{ended.problem.text}; {told['problem']['text']}")
     if "problem" in told:
         return _failed(plan, given, told["problem"]["kind"], told["problem"]["text"])
     return _result(plan, given, "made", told)
