@@ -99,7 +99,7 @@ class ForkServer:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-            frames.send(self._socket, {"path": list(sys.path), "warm": warm})
+            frames.send(self._socket, {"path": list(sys.path), "warm": warm, "folder": self.folder})
         except OSError as problem:
             self._socket.close()
             self._folder.cleanup()

@@ -38,11 +38,11 @@ class CellStream(io.TextIOBase):
         self._source: int | None = None
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         """As ipykernel's."""
         return f"<{self.stream_name}>"
 
-    encoding = "utf-8"  # type: ignore[assignment]
+    encoding = "utf-8"
     errors = "backslashreplace"
 
     def writable(self) -> bool:

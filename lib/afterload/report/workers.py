@@ -13,7 +13,7 @@ import shutil
 import signal
 import socket
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,14 +66,15 @@ class Limits:
 class Problem:
     """Why there is no value.
 
-    ``error``: an exception in the task, by type and message. ``killed``: its process ended, by a signal or an exit.
-    ``memory`` and ``time``: over the limit. ``start``: no process could be started, after several attempts.
-    ``cancelled``: it was stopped from outside.
+    ``error``: an exception in the task, by type and message. ``killed``: its process ended, by a signal or an exit, which
+    ``detail`` says. ``memory`` and ``time``: over the limit; ``detail`` is "part" for a limit that the task itself had set.
+    ``start``: no process could be started, after several attempts. ``cancelled``: it was stopped from outside.
     """
 
     kind: Kind
     text: str
     traceback: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def run_tasks(
     rescue: Rescue[T, R] | None = None,
     launcher: Launcher | None = None,
     watch: Callable[[T, Any], None] | None = None,
-) -> Iterator[Ended[T, R]]:
+) -> Generator[Ended[T, R], None, None]:
     """Call ``function(task)`` for each task in a fresh process, at most ``workers`` at once; results come as they end.
 
     ``function`` stands at the top of a module; tasks and results can be pickled. Tasks are drawn when a worker is free, so
@@ -172,7 +173,7 @@ class _Pool:
         self.jobs: list[_Job] = []
         self.selector = selectors.DefaultSelector()
 
-    def run(self, tasks: Iterator[Any]) -> Iterator[Ended[Any, Any]]:
+    def run(self, tasks: Iterator[Any]) -> Generator[Ended[Any, Any], None, None]:
         exhausted = False
         try:
             while True:
@@ -248,9 +249,8 @@ class _Pool:
         assert self.launcher is not None
         job.sent = True
         folder = Path(self.launcher.folder) / str(job.worker.number)
-        if job.rescuing is None:
-            place, arguments = self.place, (job.task,)
-        else:
+        place, arguments = self.place, tuple[Any, ...]((job.task,))
+        if job.rescuing is not None:
             records = tuple(pickle.loads(record) for record in job.kept)
             place, arguments = self.rescue, (job.task, records, job.rescuing)
         self.failed_starts = 0
@@ -337,7 +337,11 @@ class _Pool:
             # A moment for what it still prints; a task that does not go then is helped.
             job.kill_at = now + GRACE_S
         elif job.deadline is not None and now > job.deadline:
-            self._end(job, Problem("time", "a part took longer than its limit and did not stop when asked"), kill=True)
+            self._end(
+                job,
+                Problem("time", "a part took longer than its limit and did not stop when asked", detail="part"),
+                kill=True,
+            )
         elif job.limit is not None and now > job.limit:
             self._end(job, Problem("time", f"it took longer than its limit of {self.limits.time_s:g} s"))
         elif self.limits.memory_bytes is not None and job.worker is not None and job.worker.process is not None:
@@ -366,7 +370,7 @@ class _Pool:
             source.close()
         self.jobs.remove(job)
         self._clean(worker)
-        if worker.failure or not job.sent:
+        if job.ending is None and (worker.failure or not job.sent):
             return self._again(job, worker.failure or "the worker ended before it began")
         problem = _problem_of(job, worker)
         lost = problem is not None and job.rescuing is None and problem.kind in ("killed", "memory", "time")
@@ -374,11 +378,9 @@ class _Pool:
             job.rescuing, job.attempts, job.ending, job.kill_at, job.deadline = problem, 0, None, None, None
             self.waiting.append(job)
             return None
-        value = (
-            pickle.loads(job.answer[1])
-            if job.answer is not None and job.answer[0] == "value" and _unless(problem)
-            else None
-        )
+        value = None
+        if problem is None and job.answer is not None:
+            value = pickle.loads(job.answer[1])
         stdout, stderr = (bytes(said).decode("utf-8", "replace") for said in job.said)
         return Ended(job.task, value, job.rescuing or problem, monotonic() - job.began, stdout, stderr)
 
@@ -406,10 +408,6 @@ class _Pool:
             self.launcher.close()
 
 
-def _unless(problem: Problem | None) -> bool:
-    return problem is None
-
-
 def _problem_of(job: _Job, worker: Started) -> Problem | None:
     if job.answer is not None and job.ending is None:
         if job.answer[0] == "value":
@@ -418,18 +416,19 @@ def _problem_of(job: _Job, worker: Started) -> Problem | None:
         return Problem("memory" if name == "MemoryError" else "error", f"{name}: {text}" if text else name, trace)
     if job.ending is not None:
         return job.ending
-    return Problem("killed", _describe(worker.exit_code))
+    end = _describe(worker.exit_code)
+    return Problem("killed", f"its process ended before it had finished ({end})", detail=end)
 
 
 def _describe(code: int | None) -> str:
-    """How a process ended, in words."""
+    """How a process ended, in words that fit between brackets."""
     if code is None or code >= 0:
-        return f"its process ended with exit code {code} before it had finished"
+        return f"exit code {code}"
     try:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    return f"its process was killed by {name}{', often for want of memory' if name == 'SIGKILL' else ''}"
+    return f"killed by {name}{', often for want of memory' if name == 'SIGKILL' else ''}"
 
 
 def _take(source: socket.socket, said: bytearray) -> bool:
