@@ -27,6 +27,8 @@ __all__ = ["FORK", "KILL", "REQUEST", "TERMINATE", "main"]
 
 REQUEST = struct.Struct("!BI")
 FORK, TERMINATE, KILL = range(3)
+# Its connection, and its standard output and error.
+_DESCRIPTORS = 3
 _SIGNALS = {TERMINATE: "SIGTERM", KILL: "SIGKILL"}
 
 
@@ -82,7 +84,7 @@ class _Server:
 
     def _request(self) -> bool:
         try:
-            data, descriptors, _, _ = socket.recv_fds(self.owner, REQUEST.size, 3)
+            data, descriptors, _, _ = socket.recv_fds(self.owner, REQUEST.size, _DESCRIPTORS)
             if len(data) < REQUEST.size:
                 return False
         except OSError:
@@ -96,6 +98,8 @@ class _Server:
 
     def _fork(self, number: int, descriptors: list[int]) -> None:
         try:
+            if len(descriptors) != _DESCRIPTORS:
+                raise OSError("no descriptors are free")
             process = os.fork()
         except OSError as problem:
             frames.send(self.owner, ("failed", number, problem.strerror or str(problem)))

@@ -36,4 +36,6 @@ class Lost:
             return cls(records, "TimeLimit", f"the packet was not ready in time: {detail}")
         if kind == "memory":
             return cls(records, "MemoryLimit", f"the Python process was ended while this cell ran: {detail}")
+        if kind == "error":
+            return cls(records, "PacketError", f"the Python process failed: {detail}")
         return cls(records, "KernelDied", f"the Python process ended while this cell ran ({detail})")

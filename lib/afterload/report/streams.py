@@ -42,8 +42,9 @@ class CellStream(io.TextIOBase):
         """As ipykernel's."""
         return f"<{self.stream_name}>"
 
-    encoding = "utf-8"
-    errors = "backslashreplace"
+    # As ipykernel's, too.
+    encoding = "UTF-8"
+    errors = None
 
     def writable(self) -> bool:
         """It can be written to."""

@@ -121,8 +121,9 @@ def run_tasks(
     all processes at once, with everything they have started; setting ``stop`` gives each the time between SIGTERM and SIGKILL,
     and its task ends as ``cancelled``.
 
-    What a task has given to :func:`afterload.report.child.keep` goes to ``watch(task, record)`` as it comes. Where the task's
-    process was killed, ``rescue(task, records, problem)`` makes a value of it in another process, under the same limits.
+    What a task has given to :func:`afterload.report.child.keep` goes to ``watch(task, record)`` as it comes. Where the task
+    has failed or its process has ended, ``rescue(task, records, problem)`` makes a value of it in another process, under the
+    same limits.
 
     A ``launcher`` that is given is used and left open. Raises :class:`TypeError` for a function that cannot be imported and
     :class:`ValueError` without a worker.
@@ -169,6 +170,7 @@ class _Pool:
         self.launcher = launcher
         self.own = launcher is None
         self.failed_starts = 0
+        self.last_failure = ""
         self.waiting: deque[_Job] = deque()
         self.jobs: list[_Job] = []
         self.selector = selectors.DefaultSelector()
@@ -191,8 +193,7 @@ class _Pool:
                         yield ended
                 if not self.jobs and not self.waiting and (exhausted or stopped):
                     return
-                for ended in self._step():
-                    yield ended
+                yield from self._step()
         finally:
             self._close()
 
@@ -212,13 +213,13 @@ class _Pool:
         try:
             if self.launcher is None:
                 if self.failed_starts >= START_ATTEMPTS:
-                    raise StartError("the process that starts workers did not start in several attempts")
+                    raise StartError(self.last_failure)
                 self.launcher = new_launcher()
             if self.launcher.waitable() is not None:
                 self._register(self.launcher.waitable(), None)
             worker = self.launcher.start()
         except StartError as problem:
-            self._drop_launcher()
+            self._drop_launcher(str(problem))
             return self._again(job, str(problem))
         job.worker, job.sent, job.buffer, job.answer = worker, False, frames.Buffer(), None
         for stream in (worker.connection, *worker.streams):
@@ -234,9 +235,10 @@ class _Pool:
         problem = job.rescuing or Problem("start", f"{text}, in {START_ATTEMPTS} attempts")
         return Ended(job.task, None, problem, monotonic() - job.began)
 
-    def _drop_launcher(self) -> None:
+    def _drop_launcher(self, reason: str) -> None:
         """A launcher of one's own that has ended makes room for another."""
         self.failed_starts += 1
+        self.last_failure = reason
         if self.launcher is not None and self.own:
             waitable = self.launcher.waitable()
             if waitable is not None:
@@ -270,7 +272,6 @@ class _Pool:
     # Waiting
 
     def _step(self) -> Iterator[Ended[Any, Any]]:
-        assert self.jobs or self.waiting
         events = self.selector.select(TICK_S) if self.selector.get_map() else []
         for key, _ in events:
             if key.data is not None and key.fileobj in self.selector.get_map():
@@ -294,7 +295,7 @@ class _Pool:
                 self._send(job)
             self._judge(job, now)
         if gone:
-            self._drop_launcher()
+            self._drop_launcher(gone)
 
     def _read(self, job: _Job, source: socket.socket) -> None:
         assert job.worker is not None
@@ -308,10 +309,12 @@ class _Pool:
             self._unregister(source)
             return
         alive = job.buffer.read(source)
+        messages: list[tuple[Any, ...]] = []
         with suppress(Exception):
             # Damaged messages come from a task that wrote into a descriptor that is not its own; its end tells the rest.
-            for message in job.buffer.messages():
-                self._take_message(job, *message)
+            messages.extend(job.buffer.messages())
+        for message in messages:
+            self._take_message(job, *message)
         if not alive:
             self._unregister(source)
 
@@ -373,7 +376,7 @@ class _Pool:
         if job.ending is None and (worker.failure or not job.sent):
             return self._again(job, worker.failure or "the worker ended before it began")
         problem = _problem_of(job, worker)
-        lost = problem is not None and job.rescuing is None and problem.kind in ("killed", "memory", "time")
+        lost = problem is not None and job.rescuing is None and problem.kind in ("error", "killed", "memory", "time")
         if lost and self.rescue:
             job.rescuing, job.attempts, job.ending, job.kill_at, job.deadline = problem, 0, None, None, None
             self.waiting.append(job)
