@@ -57,6 +57,10 @@ def cli() -> None:
     "--cell-timeout", type=click.FloatRange(min=1), default=300, show_default=True, callback=_finite,
     help="Seconds for a cell.",
 )  # fmt: skip
+@click.option(
+    "--engine", type=click.Choice(["process", "kernel"]), default="process", show_default=True,
+    help="Run the chapters in a process of their own, or over a Jupyter kernel.",
+)  # fmt: skip
 @click.option("--quiet", is_flag=True, help="No progress bar and no summary; only the path.")
 def report(
     file: str | None,
@@ -66,6 +70,7 @@ def report(
     chapters: str | None,
     workbooks: str | None,
     cell_timeout: float,
+    engine: str,
     quiet: bool,
 ) -> None:
     """Make the packet of FILE and print its path.
@@ -91,7 +96,13 @@ def report(
         paths = relevant(paths, loaded)
     check_folder(folder)
     packet = make_packet(
-        loaded, path, folder, paths, progress=not quiet and sys.stderr.isatty(), cell_timeout_s=cell_timeout
+        loaded,
+        path,
+        folder,
+        paths,
+        progress=not quiet and sys.stderr.isatty(),
+        cell_timeout_s=cell_timeout,
+        kernel=engine == "kernel",
     )
     try:
         if not quiet:

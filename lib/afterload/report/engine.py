@@ -107,7 +107,7 @@ class InProcessEngine(ChapterEngine):
     ) -> NotebookNode:
         """Execute the notebook in place and return it; papermill calls this.
 
-        ``lost`` makes it of what a process that has ended had kept: see :class:`afterload.report.inprocess.Lost`.
+        ``lost`` makes it of what a process that has ended had kept: see :class:`afterload.report.lost.Lost`.
         """
         from afterload.report.inprocess import run_chapters_here
 

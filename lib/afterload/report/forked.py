@@ -11,6 +11,7 @@ import gc
 import importlib
 import os
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -26,6 +27,8 @@ __all__ = ["FORK", "KILL", "REQUEST", "TERMINATE", "main"]
 
 REQUEST = struct.Struct("!BI")
 FORK, TERMINATE, KILL = range(3)
+# Its connection, and its standard output and error.
+_DESCRIPTORS = 3
 _SIGNALS = {TERMINATE: "SIGTERM", KILL: "SIGKILL"}
 
 
@@ -52,12 +55,12 @@ def main(descriptor: int) -> None:
     gc.freeze()
     with suppress(OSError):
         frames.send(owner, ("ready",))
-        _Server(owner).serve()
+        _Server(owner, hello["folder"]).serve()
 
 
 class _Server:
-    def __init__(self, owner: socket.socket) -> None:
-        self.owner = owner
+    def __init__(self, owner: socket.socket, folder: str) -> None:
+        self.owner, self.folder = owner, folder
         self.workers: dict[int, int] = {}  # request to process
         self.reading, self.writing = os.pipe()
         for end in (self.reading, self.writing):
@@ -69,19 +72,19 @@ class _Server:
     def serve(self) -> None:
         try:
             while True:
-                ready, _, _ = select.select([self.owner, self.reading], [], [])
+                ready, _, _ = select.select([self.owner.fileno(), self.reading], [], [])
                 if self.reading in ready:
                     with suppress(BlockingIOError):
                         os.read(self.reading, 4096)
                     self._reap()
-                if self.owner in ready and not self._request():
+                if self.owner.fileno() in ready and not self._request():
                     return
         finally:
             self._leave()
 
     def _request(self) -> bool:
         try:
-            data, descriptors, _, _ = socket.recv_fds(self.owner, REQUEST.size, 3)
+            data, descriptors, _, _ = socket.recv_fds(self.owner, REQUEST.size, _DESCRIPTORS)
             if len(data) < REQUEST.size:
                 return False
         except OSError:
@@ -95,6 +98,8 @@ class _Server:
 
     def _fork(self, number: int, descriptors: list[int]) -> None:
         try:
+            if len(descriptors) != _DESCRIPTORS:
+                raise OSError("no descriptors are free")
             process = os.fork()
         except OSError as problem:
             frames.send(self.owner, ("failed", number, problem.strerror or str(problem)))
@@ -148,6 +153,8 @@ class _Server:
     def _leave(self) -> NoReturn:
         for process in self.workers.values():
             _signal_group(process, signal.SIGKILL)
+        # Its owner may not have had the time.
+        shutil.rmtree(self.folder, ignore_errors=True)
         os._exit(0)
 
 
@@ -167,12 +174,10 @@ def _standard_streams(out: int, err: int) -> None:
     for source, target in ((nothing, 0), (out, 1), (err, 2)):
         os.dup2(source, target)
         os.close(source)
-    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # type: ignore[misc] # noqa: PTH123, SIM115
+    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # type: ignore[misc] # noqa: SIM115
     sys.stdout = sys.__stdout__ = _text_stream(1)  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _text_stream(2)  # type: ignore[misc]
 
 
 def _text_stream(descriptor: int):  # type: ignore[no-untyped-def]
-    return open(  # noqa: PTH123, SIM115
-        descriptor, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
-    )
+    return open(descriptor, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)

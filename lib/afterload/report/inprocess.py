@@ -6,7 +6,7 @@ is the notebook of :class:`afterload.report.engine.ChapterEngine`, byte for byte
 are ipykernel's own, only that a message goes from hand to hand in place of a socket.
 
 Every message is also kept outside (:func:`afterload.report.child.keep`), so that nothing computed is lost with the process:
-:class:`Lost` makes the same notebook of them, up to the cell that ended it.
+a client of :class:`afterload.report.lost.Lost` makes the same notebook of them, up to the cell that ended it.
 
 What differs from a kernel: what other processes and C code write into the descriptors is in the cell for certain once the cell
 has ended; what a thread prints after its cell has ended goes to the cell that runs then, or nowhere.
@@ -24,19 +24,18 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import comm
 from comm.base_comm import BaseComm, CommManager
-from IPython.core.error import StdinNotImplementedError
-from IPython.core.interactiveshell import InteractiveShell
 from ipykernel.compiler import XCachingCompiler
 from ipykernel.ipkernel import IPythonKernel
-from ipykernel.jsonutil import json_clean
+from ipykernel.jsonutil import json_clean as _json_clean
 from ipykernel.zmqshell import ZMQInteractiveShell
+from IPython.core.error import StdinNotImplementedError
+from IPython.core.interactiveshell import InteractiveShell
 from jupyter_client.session import Session
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
@@ -45,30 +44,18 @@ from traitlets.config import Config
 from afterload.errors import ChapterError
 from afterload.report.chapterclient import MAX_SHOWN_CHARACTERS, CellProblem, ChapterClient, run_managed
 from afterload.report.child import deadline, keep
+from afterload.report.lost import Lost
 from afterload.report.nodes import make_node
 from afterload.report.streams import captured
 
-__all__ = ["INTERRUPT_GRACE_S", "Lost", "run_chapters_here"]
+__all__ = ["INTERRUPT_GRACE_S", "run_chapters_here"]
 
 # How long a cell may take to stop after an interrupt, before its process is killed.
 INTERRUPT_GRACE_S = 5.0
 # nbclient asks for an id of each request; here one request is over before the next begins.
 _REQUEST = "cell"
-
-
-@dataclass(frozen=True)
-class Lost:
-    """A run whose process has ended: what it had kept by then, and the problem of the cell during which it ended."""
-
-    records: tuple[tuple[Any, ...], ...]
-    ename: str
-    evalue: str
-
-    @property
-    def cell_index(self) -> int | None:
-        """The cell during which it ended, or None where it was between two."""
-        marks = [record for record in self.records if record[0] in ("begin", "end")]
-        return marks[-1][1] if marks and marks[-1][0] == "begin" else None
+# ipykernel is typed in part only.
+json_clean: Any = _json_clean
 
 
 def run_chapters_here(
@@ -105,7 +92,7 @@ class _DirectClient(ChapterClient):
     def execute(self, **_: Any) -> NotebookNode:
         self.reset_execution_trackers()
         self.nb.metadata["language_info"] = make_node(IPythonKernel.language_info)
-        self.kc = SimpleNamespace(
+        self.kc: Any = SimpleNamespace(
             execute=lambda source, **_: _REQUEST,
             session=SimpleNamespace(msg=lambda kind, content, **_: {"msg_type": kind, "content": content}),
             shell_channel=SimpleNamespace(send=self._take_back),
@@ -187,6 +174,7 @@ class _ShellClient(_DirectClient):
         self._cell: NotebookNode | None = None
         self._lock = threading.RLock()
         self._told: list[dict[str, Any]] = []
+        keep(("cells", len(self.nb.cells)))
         with _shell(self._send, self._print) as self._shell:
             return super().execute(**options)
 
@@ -197,7 +185,8 @@ class _ShellClient(_DirectClient):
         problem: CellProblem | None = super()._run(cell, index)
         told, self._told = self._told, []
         for message in told:
-            comm.get_comm_manager().comm_msg(None, "", message)
+            manager: Any = comm.get_comm_manager()
+            manager.comm_msg(None, "", message)
         return problem
 
     async def _answer(self, cell: NotebookNode, index: int) -> dict[str, Any]:
@@ -369,7 +358,7 @@ def _swallow_interrupt() -> None:
 # The shell
 
 
-class _Session(Session):  # type: ignore[misc]
+class _Session(Session):
     """Gives a message to a function in place of a socket, as it would have arrived there."""
 
     def __init__(self, send: Any) -> None:
@@ -396,7 +385,9 @@ def _shell(send: Any, emit: Any) -> Iterator[Any]:
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="afterload-", ignore_cleanup_errors=True))
         _set(stack, os.environ, "IPYTHONDIR", folder)
-        _set(stack, os.environ, "MPLBACKEND", os.environ.get("MPLBACKEND") or "module://matplotlib_inline.backend_inline")
+        _set(
+            stack, os.environ, "MPLBACKEND", os.environ.get("MPLBACKEND") or "module://matplotlib_inline.backend_inline"
+        )
         for name in ("TERM", "CLICOLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "PAGER", "GIT_PAGER"):
             # The shell sets them, as in a kernel.
             _set(stack, os.environ, name, os.environ.get(name, ""))
@@ -421,7 +412,8 @@ def _shell(send: Any, emit: Any) -> Iterator[Any]:
         )
         stack.callback(ZMQInteractiveShell.clear_instance)
         stack.callback(shell.restore_sys_module_state)
-        for hook in (shell.displayhook, shell.display_pub):
+        hooks: tuple[Any, ...] = shell.displayhook, shell.display_pub
+        for hook in hooks:
             hook.session = session
         yield shell
 

@@ -99,7 +99,7 @@ class ForkServer:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-            frames.send(self._socket, {"path": list(sys.path), "warm": warm})
+            frames.send(self._socket, {"path": list(sys.path), "warm": warm, "folder": self.folder})
         except OSError as problem:
             self._socket.close()
             self._folder.cleanup()
@@ -157,16 +157,17 @@ class ForkServer:
 
     def _die(self) -> None:
         """It has gone: so must its workers, and what they have started."""
+        last = self._broken.strip().splitlines()[-1:] or ["it was ended from outside"]
+        text = f"the process that starts workers has ended: {last[0]}"
         for worker in self._workers.values():
             if worker.process is None:
-                worker.failure = "the process that starts workers has ended"
+                worker.failure = text
                 continue
             with suppress(OSError):
                 os.killpg(worker.process, signal.SIGKILL)
             worker.exit_code = -signal.SIGKILL
         self._workers.clear()
-        last = self._broken.strip().splitlines()[-1:] or ["it was ended from outside"]
-        raise StartError(f"the process that starts workers has ended: {last[0]}")
+        raise StartError(text)
 
     def end(self, worker: Started, kill: bool) -> None:
         """Let it pass the signal on: it alone knows whose number is still in use."""

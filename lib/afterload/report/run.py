@@ -26,7 +26,7 @@ from afterload.report.engine import (
 from afterload.report.nodes import read_notebook
 
 if TYPE_CHECKING:
-    from afterload.report.inprocess import Lost
+    from afterload.report.lost import Lost
 
 __all__ = ["CELL_TIMEOUT_S", "INJECTED_TAG", "PacketRun", "run_packet"]
 

@@ -38,12 +38,13 @@ class CellStream(io.TextIOBase):
         self._source: int | None = None
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         """As ipykernel's."""
         return f"<{self.stream_name}>"
 
-    encoding = "utf-8"  # type: ignore[assignment]
-    errors = "backslashreplace"
+    # As ipykernel's, too.
+    encoding = "UTF-8"
+    errors = None
 
     def writable(self) -> bool:
         """It can be written to."""

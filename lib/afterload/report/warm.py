@@ -10,8 +10,8 @@ def warm_up() -> None:
 
     No shell, event loop, thread or connection may be left behind: the children inherit this process.
     """
-    import ipykernel.ipkernel
-    import ipywidgets  # noqa: F401
+    import ipykernel.ipkernel  # noqa: F401
+    import ipywidgets  # type: ignore[import-untyped] # noqa: F401
     import nbclient  # noqa: F401
     import papermill  # noqa: F401
 
@@ -22,5 +22,3 @@ def warm_up() -> None:
 
     empty = {"cells": [], "metadata": {"title": "Warm"}, "nbformat": 4, "nbformat_minor": 5}
     PacketExporter().to_html(make_node(empty), "Warm")
-    # The language's description looks up the running Python.
-    ipykernel.ipkernel.IPythonKernel.language_info.copy()

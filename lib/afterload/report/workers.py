@@ -13,7 +13,7 @@ import shutil
 import signal
 import socket
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,14 +66,15 @@ class Limits:
 class Problem:
     """Why there is no value.
 
-    ``error``: an exception in the task, by type and message. ``killed``: its process ended, by a signal or an exit.
-    ``memory`` and ``time``: over the limit. ``start``: no process could be started, after several attempts.
-    ``cancelled``: it was stopped from outside.
+    ``error``: an exception in the task, by type and message. ``killed``: its process ended, by a signal or an exit, which
+    ``detail`` says. ``memory`` and ``time``: over the limit; ``detail`` is "part" for a limit that the task itself had set.
+    ``start``: no process could be started, after several attempts. ``cancelled``: it was stopped from outside.
     """
 
     kind: Kind
     text: str
     traceback: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def run_tasks(
     rescue: Rescue[T, R] | None = None,
     launcher: Launcher | None = None,
     watch: Callable[[T, Any], None] | None = None,
-) -> Iterator[Ended[T, R]]:
+) -> Generator[Ended[T, R], None, None]:
     """Call ``function(task)`` for each task in a fresh process, at most ``workers`` at once; results come as they end.
 
     ``function`` stands at the top of a module; tasks and results can be pickled. Tasks are drawn when a worker is free, so
@@ -120,8 +121,9 @@ def run_tasks(
     all processes at once, with everything they have started; setting ``stop`` gives each the time between SIGTERM and SIGKILL,
     and its task ends as ``cancelled``.
 
-    What a task has given to :func:`afterload.report.child.keep` goes to ``watch(task, record)`` as it comes. Where the task's
-    process was killed, ``rescue(task, records, problem)`` makes a value of it in another process, under the same limits.
+    What a task has given to :func:`afterload.report.child.keep` goes to ``watch(task, record)`` as it comes. Where the task
+    has failed or its process has ended, ``rescue(task, records, problem)`` makes a value of it in another process, under the
+    same limits.
 
     A ``launcher`` that is given is used and left open. Raises :class:`TypeError` for a function that cannot be imported and
     :class:`ValueError` without a worker.
@@ -168,11 +170,12 @@ class _Pool:
         self.launcher = launcher
         self.own = launcher is None
         self.failed_starts = 0
+        self.last_failure = ""
         self.waiting: deque[_Job] = deque()
         self.jobs: list[_Job] = []
         self.selector = selectors.DefaultSelector()
 
-    def run(self, tasks: Iterator[Any]) -> Iterator[Ended[Any, Any]]:
+    def run(self, tasks: Iterator[Any]) -> Generator[Ended[Any, Any], None, None]:
         exhausted = False
         try:
             while True:
@@ -190,8 +193,7 @@ class _Pool:
                         yield ended
                 if not self.jobs and not self.waiting and (exhausted or stopped):
                     return
-                for ended in self._step():
-                    yield ended
+                yield from self._step()
         finally:
             self._close()
 
@@ -211,13 +213,13 @@ class _Pool:
         try:
             if self.launcher is None:
                 if self.failed_starts >= START_ATTEMPTS:
-                    raise StartError("the process that starts workers did not start in several attempts")
+                    raise StartError(self.last_failure)
                 self.launcher = new_launcher()
             if self.launcher.waitable() is not None:
                 self._register(self.launcher.waitable(), None)
             worker = self.launcher.start()
         except StartError as problem:
-            self._drop_launcher()
+            self._drop_launcher(str(problem))
             return self._again(job, str(problem))
         job.worker, job.sent, job.buffer, job.answer = worker, False, frames.Buffer(), None
         for stream in (worker.connection, *worker.streams):
@@ -233,9 +235,10 @@ class _Pool:
         problem = job.rescuing or Problem("start", f"{text}, in {START_ATTEMPTS} attempts")
         return Ended(job.task, None, problem, monotonic() - job.began)
 
-    def _drop_launcher(self) -> None:
+    def _drop_launcher(self, reason: str) -> None:
         """A launcher of one's own that has ended makes room for another."""
         self.failed_starts += 1
+        self.last_failure = reason
         if self.launcher is not None and self.own:
             waitable = self.launcher.waitable()
             if waitable is not None:
@@ -248,9 +251,8 @@ class _Pool:
         assert self.launcher is not None
         job.sent = True
         folder = Path(self.launcher.folder) / str(job.worker.number)
-        if job.rescuing is None:
-            place, arguments = self.place, (job.task,)
-        else:
+        place, arguments = self.place, tuple[Any, ...]((job.task,))
+        if job.rescuing is not None:
             records = tuple(pickle.loads(record) for record in job.kept)
             place, arguments = self.rescue, (job.task, records, job.rescuing)
         self.failed_starts = 0
@@ -270,7 +272,6 @@ class _Pool:
     # Waiting
 
     def _step(self) -> Iterator[Ended[Any, Any]]:
-        assert self.jobs or self.waiting
         events = self.selector.select(TICK_S) if self.selector.get_map() else []
         for key, _ in events:
             if key.data is not None and key.fileobj in self.selector.get_map():
@@ -294,7 +295,7 @@ class _Pool:
                 self._send(job)
             self._judge(job, now)
         if gone:
-            self._drop_launcher()
+            self._drop_launcher(gone)
 
     def _read(self, job: _Job, source: socket.socket) -> None:
         assert job.worker is not None
@@ -308,10 +309,12 @@ class _Pool:
             self._unregister(source)
             return
         alive = job.buffer.read(source)
+        messages: list[tuple[Any, ...]] = []
         with suppress(Exception):
             # Damaged messages come from a task that wrote into a descriptor that is not its own; its end tells the rest.
-            for message in job.buffer.messages():
-                self._take_message(job, *message)
+            messages.extend(job.buffer.messages())
+        for message in messages:
+            self._take_message(job, *message)
         if not alive:
             self._unregister(source)
 
@@ -337,7 +340,11 @@ class _Pool:
             # A moment for what it still prints; a task that does not go then is helped.
             job.kill_at = now + GRACE_S
         elif job.deadline is not None and now > job.deadline:
-            self._end(job, Problem("time", "a part took longer than its limit and did not stop when asked"), kill=True)
+            self._end(
+                job,
+                Problem("time", "a part took longer than its limit and did not stop when asked", detail="part"),
+                kill=True,
+            )
         elif job.limit is not None and now > job.limit:
             self._end(job, Problem("time", f"it took longer than its limit of {self.limits.time_s:g} s"))
         elif self.limits.memory_bytes is not None and job.worker is not None and job.worker.process is not None:
@@ -366,19 +373,17 @@ class _Pool:
             source.close()
         self.jobs.remove(job)
         self._clean(worker)
-        if worker.failure or not job.sent:
+        if job.ending is None and (worker.failure or not job.sent):
             return self._again(job, worker.failure or "the worker ended before it began")
         problem = _problem_of(job, worker)
-        lost = problem is not None and job.rescuing is None and problem.kind in ("killed", "memory", "time")
+        lost = problem is not None and job.rescuing is None and problem.kind in ("error", "killed", "memory", "time")
         if lost and self.rescue:
             job.rescuing, job.attempts, job.ending, job.kill_at, job.deadline = problem, 0, None, None, None
             self.waiting.append(job)
             return None
-        value = (
-            pickle.loads(job.answer[1])
-            if job.answer is not None and job.answer[0] == "value" and _unless(problem)
-            else None
-        )
+        value = None
+        if problem is None and job.answer is not None:
+            value = pickle.loads(job.answer[1])
         stdout, stderr = (bytes(said).decode("utf-8", "replace") for said in job.said)
         return Ended(job.task, value, job.rescuing or problem, monotonic() - job.began, stdout, stderr)
 
@@ -406,10 +411,6 @@ class _Pool:
             self.launcher.close()
 
 
-def _unless(problem: Problem | None) -> bool:
-    return problem is None
-
-
 def _problem_of(job: _Job, worker: Started) -> Problem | None:
     if job.answer is not None and job.ending is None:
         if job.answer[0] == "value":
@@ -418,18 +419,19 @@ def _problem_of(job: _Job, worker: Started) -> Problem | None:
         return Problem("memory" if name == "MemoryError" else "error", f"{name}: {text}" if text else name, trace)
     if job.ending is not None:
         return job.ending
-    return Problem("killed", _describe(worker.exit_code))
+    end = _describe(worker.exit_code)
+    return Problem("killed", f"its process ended before it had finished ({end})", detail=end)
 
 
 def _describe(code: int | None) -> str:
-    """How a process ended, in words."""
+    """How a process ended, in words that fit between brackets."""
     if code is None or code >= 0:
-        return f"its process ended with exit code {code} before it had finished"
+        return f"exit code {code}"
     try:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    return f"its process was killed by {name}{', often for want of memory' if name == 'SIGKILL' else ''}"
+    return f"killed by {name}{', often for want of memory' if name == 'SIGKILL' else ''}"
 
 
 def _take(source: socket.socket, said: bytearray) -> bool:
