@@ -26,8 +26,10 @@ LAST_WORDS = (
     "intake", "core", "export", "events", "sync", "gateway", "index", "ledger", "mail", "feed", "history", "archive",
 )  # fmt: skip
 ZONES = ("America/Los_Angeles", "Europe/Berlin", "Asia/Kolkata", "Australia/Adelaide", "UTC", "America/Sao_Paulo")
-ACCOUNTS = (("111122223333", "us-east-1"), ("444455556666", "us-east-1"), ("777788889999", "eu-central-1"))
-SHARED_DEPENDENCIES = ("customer-table", "ledger", "search-cluster", "document-store")
+REGIONS = ("us-east-1", "us-east-1", "eu-central-1", "ap-southeast-2")
+SHARED_NAMES = ("customer-table", "ledger", "search-cluster", "document-store", "price-cache", "event-bus")
+# About so many teams share one account, and one dependency.
+TEAMS_AN_ACCOUNT, TEAMS_A_DEPENDENCY = 12, 20
 QUEUE_NAMES = ("jobs", "events", "mails", "exports", "updates", "receipts", "images", "invoices")
 TRIGGER, RESTORED = "2025-10-19T23:48-07:00", "2025-10-20T02:40-07:00"
 
@@ -42,7 +44,7 @@ def team_names(number: int, rng: random.Random) -> list[str]:
 def queue(rng: random.Random, dependency: str | None) -> dict[str, Any]:
     """A queue whose consumers mostly keep up, so that most backlogs end some day."""
     arrivals = rng.choice((60, 180, 400, 900, 1_200, 2_400, 4_800)) * rng.randint(80, 120) // 100
-    headroom = rng.choice((0.97, 1.15, 1.3, 1.5, 1.8, 2.2, 3.0))
+    headroom = rng.choice((0.97, 1.15, 1.3, 1.5, 1.5, 1.8, 1.8, 2.2, 2.2, 3.0, 4.0))
     service = max(1, round(arrivals * headroom))
     item_time = rng.choice((0.4, 1, 1.5, 2, 4))
     found: dict[str, Any] = {
@@ -108,7 +110,16 @@ def clients(rng: random.Random, dependency: str | None) -> dict[str, Any]:
     return found
 
 
-def team(name: str, rng: random.Random) -> dict[str, Any]:
+def place(rng: random.Random, number: int) -> dict[str, Any]:
+    """One of the accounts that ``number`` teams share."""
+    which = rng.randrange(max(1, round(number / TEAMS_AN_ACCOUNT)))
+    found: dict[str, Any] = {"account": f"{111_100_000_000 + 7_919 * which}", "region": REGIONS[which % len(REGIONS)]}
+    if which % 4:
+        found["concurrency"] = (1_000, 3_000, 8_000)[which % 3]
+    return found
+
+
+def team(name: str, rng: random.Random, number: int) -> dict[str, Any]:
     """One team's scenario, as the file holds it."""
     found: dict[str, Any] = {
         "team": name,
@@ -119,28 +130,31 @@ def team(name: str, rng: random.Random) -> dict[str, Any]:
         "incident": {"name": "loss of a region, for planning", "trigger": TRIGGER, "restored_at": RESTORED},
     }
     if rng.random() < 0.6:
-        account, region = rng.choice(ACCOUNTS)
-        found["shared"] = {"account": account, "region": region}
-        if rng.random() < 0.5:
-            found["shared"]["concurrency"] = {"111122223333": 3_000, "444455556666": 1_000, "777788889999": 2_000}[
-                account
-            ]
+        found["shared"] = place(rng, number)
     queues = rng.choice((0, 1, 1, 1, 2, 2, 3))
     dependency = None
     if rng.random() < 0.75:
         shared = rng.random() < 0.5
-        dependency = rng.choice(SHARED_DEPENDENCIES) if shared else "main-table"
-        tested = rng.choice((3_000, 6_000, 12_000))
-        found["dependencies"] = {
-            dependency: {"tested_rate": f"{tested}/min", "direct_rate": f"{tested // rng.choice((5, 10, 20))}/min"}
-        }
-        if shared:
-            size = {"customer-table": 9_000, "ledger": 12_000, "search-cluster": 6_000, "document-store": 20_000}
-            found["dependencies"][dependency] = {
-                "tested_rate": f"{size[dependency]}/min", "direct_rate": "120/min", "shared_as": dependency,
-            }  # fmt: skip
+        place_of = rng.randrange(max(1, round(number / TEAMS_A_DEPENDENCY)))
+        shared_name = f"{SHARED_NAMES[place_of % len(SHARED_NAMES)]}-{place_of // len(SHARED_NAMES) + 1}"
+        dependency = shared_name if shared else "main-table"
+        found["dependencies"] = {dependency: {}}
     if queues:
         found["queues"] = {item: queue(rng, dependency) for item in rng.sample(QUEUE_NAMES, queues)}
+    if dependency is not None:
+        drains = sum(float(item["service_rate"].removesuffix("/min")) for item in found.get("queues", {}).values())
+        # Mostly room for the team's own drain, now and then too little.
+        tested = round(max(1_500, drains) * rng.choice((0.8, 1.3, 1.3, 1.6, 2)), -2)
+        found["dependencies"][dependency] = {
+            "tested_rate": f"{tested:g}/min",
+            "direct_rate": f"{round(tested * rng.choice((0.05, 0.1, 0.15))):g}/min",
+        }
+        if shared:
+            found["dependencies"][dependency] = {
+                "tested_rate": f"{(12, 20, 40)[place_of % 3]}000/min",
+                "direct_rate": "120/min",
+                "shared_as": shared_name,
+            }
     if rng.random() < 0.5 or not queues:
         layers = [
             {"name": item, "tries": rng.choice((1, 2, 3, 3, 4))} for item in ("browser", "gateway", "service", "client")
@@ -165,12 +179,11 @@ def team(name: str, rng: random.Random) -> dict[str, Any]:
     return found
 
 
-def example(name: str, source: Path, rng: random.Random) -> dict[str, Any]:
+def example(name: str, source: Path, rng: random.Random, number: int) -> dict[str, Any]:
     """A shipped example under another team's name."""
     found: dict[str, Any] = YAML().load(source.read_text(encoding="utf-8"))
     found["team"] = name
-    account, region = rng.choice(ACCOUNTS)
-    found["shared"] = {"account": account, "region": region}
+    found["shared"] = place(rng, number)
     return found
 
 
@@ -186,7 +199,7 @@ def write_teams(number: int, folder: Path, seed: int = 0) -> list[Path]:
         own = random.Random(f"{seed} {place}")
         is_example = place % 8 == 1
         source = SHIPPED / f"{EXAMPLES[place // 8 % len(EXAMPLES)]}.yaml"
-        content = example(name, source, own) if is_example else team(name, own)
+        content = example(name, source, own, number) if is_example else team(name, own, number)
         path = folder / f"team-{place:0{digits}}.yaml"
         with path.open("w", encoding="utf-8", newline="\n") as file:
             yaml.dump(content, file)

@@ -1,198 +1,115 @@
-"""Batches of small teams, with a chapter of their own that does what a team's owner says: work, fail, or be killed."""
+"""Records of teams: whole ones from scenarios, and bare ones with just what a test is about."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+import importlib.util
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from afterload import cli
-from afterload.report import workers
-from afterload.report.workers import Launcher, new_launcher
+from afterload.batch.record import team_record
+from afterload.coupling import couple, estimate_recovery
+from afterload.estimates import estimate
+from afterload.plan import build_plan
+from afterload.scenario import load_scenario
 
-COMMAND = [sys.executable, "-c", "from afterload.cli import main; main()"]
-PARAMETERS = 'scenario = "builtin:scenarios/orders.yaml"\noverrides = {}'
-# No queue and no fleet: the cheapest team that there is.
-BASE = """\
-team: Base
-owner: works
-time_zone: UTC
-recovery_objective: 60 min
-incident:
-  name: outage
-  trigger: 2026-03-01T10:00Z
-  restored_at: 2026-03-01T12:00Z
-call_stacks:
-  api:
-    failure_probability: 1
-    layers:
-      - { name: caller, tries: 2 }
-      - { name: client, tries: 3 }
-"""
-QUEUE = """\
-queues:
-  jobs:
-    service: sqs-lambda
-    arrival_rate: 100/min
-    service_rate: 150/min
-"""
-# What the chapter does for each owner; the rest of the packet is the team's in any case.
-HARMS = {
-    "fails": "raise ValueError('this team fails')",
-    "leaves": "raise SystemExit(3)",
-    "slow": "import time; time.sleep(600)",
-    "deaf": (
-        "import time\nuntil = time.monotonic() + 600\nwhile time.monotonic() < until:\n    try:\n        time.sleep(600)\n"
-        "    except BaseException:\n        pass"
-    ),
-    "killed": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
-    "gone": "import os; os._exit(7)",
-    "greedy": "held = [bytearray(50_000_000) for _ in range(200)]",
-    "large": "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))",
-    "full": (
-        "import errno, os\ndef fsync(_):\n    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\nos.fsync = fsync"
-    ),
-    "held": "import pathlib, time\nwhile (pathlib.Path(scenario).parent / 'hold').exists():\n    time.sleep(0.05)",
-}
+ROOT = Path(__file__).resolve().parents[2]
+Records = list[dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class Result:
-    """What a batch left: its exit code, what it printed, and its folder."""
-
-    code: int
-    out: str
-    err: str
-    site: Path
-
-    @property
-    def index(self) -> Any:
-        return json.loads((self.site / "index.json").read_text("utf-8"))
-
-    @property
-    def failures(self) -> dict[str, tuple[str, str]]:
-        """Kind and words of teams without a record, by id."""
-        return {item["id"]: (item["kind"], item["text"]) for item in self.index["failures"]}
-
-    @property
-    def made(self) -> set[str]:
-        return {item["id"] for item in self.index["teams"]}
-
-    def files(self, team: str) -> set[str]:
-        folder = self.site / "teams" / team
-        return {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-
-    @property
-    def half_files(self) -> list[Path]:
-        return list(self.site.rglob(".afterload-*"))
-
-
-def events(log: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in log.read_text("utf-8").splitlines()]
-
-
-def counted(log: Path) -> Counter[str]:
-    return Counter(item["event"] for item in events(log))
-
-
-def teams_of(log: Path, event: str) -> set[str]:
-    return {item["team"] for item in events(log) if item["event"] == event}
-
-
-@pytest.fixture
-def workbooks(tmp_path: Path) -> Path:
-    """A folder with one chapter, which does what the owner says."""
-    folder = tmp_path / "workbooks"
-    folder.mkdir()
-    cases = "\n".join(f"if owner == {owner!r}:\n    exec({code!r})" for owner, code in HARMS.items())
-    cells = [
-        new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
-        new_markdown_cell("# Own"),
-        new_code_cell(
-            "from afterload.chapters import open_workbook\nworkbook = open_workbook(scenario, overrides)\n"
-            "owner = workbook.loaded.scenario.owner"
-        ),
-        new_code_cell(cases),
-        new_code_cell("workbook.loaded.scenario.team"),
-    ]
-    for number, cell in enumerate(cells):
-        cell["id"] = f"own-{number}"
-    nbformat.write(new_notebook(cells=cells), folder / "10-own.ipynb")
-    return folder
-
-
-@pytest.fixture
-def scenarios(tmp_path: Path) -> Callable[..., Path]:
-    """``scenarios(a="works", b="fails")`` writes a file a team, named and owned so; ``text`` goes below each."""
-
-    def write(text: str = "", **owners: str) -> Path:
-        folder = tmp_path / "scenarios"
-        folder.mkdir(exist_ok=True)
-        for team, owner in owners.items():
-            own = BASE.replace("team: Base", f"team: {team}").replace("owner: works", f"owner: {owner}")
-            (folder / f"{team}.yaml").write_text(own + text, "utf-8")
-        return folder
-
-    return write
+def record_of(source: str | Path) -> dict[str, Any]:
+    loaded = load_scenario(source)
+    estimates = estimate(loaded)
+    coupling = couple(loaded)
+    recovery = None if coupling is None else estimate_recovery(coupling)
+    return team_record(loaded, estimates, build_plan(estimates), recovery)
 
 
 @pytest.fixture(scope="session")
-def launcher() -> Iterator[Launcher]:
-    """One warm process from which the workers of all batches in this process are forked."""
-    launcher = new_launcher()
-    yield launcher
-    launcher.close()
+def make_record() -> Callable[[str | Path], dict[str, Any]]:
+    return record_of
 
 
-@pytest.fixture
-def batch(launcher: Launcher, tmp_path: Path, workbooks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """``batch("scenarios", ...)`` in this process, from ``tmp_path`` and with the chapter of our own."""
-
-    monkeypatch.setattr(workers, "run_tasks", partial(workers.run_tasks, launcher=launcher))
-
-    def run(*arguments: object, site: str = "site") -> Result:
-        capsys.readouterr()
-        monkeypatch.chdir(tmp_path)
-        words = ["batch", *map(str, arguments), "-o", site]
-        if "--workbooks" not in words and "--chapters" not in words:
-            words += ["--workbooks", str(workbooks)]
-        monkeypatch.setattr(sys, "argv", ["afterload", *words])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return Result(code, *capsys.readouterr(), tmp_path / site)
-
-    return run
+@pytest.fixture(scope="session")
+def example_teams() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("example_teams", ROOT / "tools" / "example_teams.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-@pytest.fixture
-def started(tmp_path: Path, workbooks: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """``started("scenarios", ...)`` begins a batch in a process of its own; whatever is left of it ends with the test."""
-    processes = []
+@pytest.fixture(scope="session")
+def records(example_teams: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Records:
+    """Ten made-up teams, the shipped examples among them."""
+    folder = tmp_path_factory.mktemp("teams")
+    return [record_of(path) for path in example_teams.write_teams(10, folder, seed=5)]
 
-    def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
-        words = ["batch", *map(str, arguments), "-o", "site", "--workbooks", str(workbooks)]
-        options.setdefault("stdout", subprocess.PIPE)
-        options.setdefault("stderr", subprocess.PIPE)
-        process = subprocess.Popen([*COMMAND, *words], cwd=tmp_path, text=True, env={**os.environ}, **options)
-        processes.append(process)
-        return process
 
-    yield start
-    for process in processes:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+def bare_queue(name: str = "jobs", **given: Any) -> dict[str, Any]:
+    """As the worked example of the planning guide: 206,400 items, 1,200 a minute come, 1,800 a minute go: 344 min."""
+    return {
+        "name": name, "dependency": None, "runs_on_lambda": True, "function": None, "reserved_concurrency": None,
+        "cap_concurrency": None, "drain_concurrency": 60.0, "drain_rate_per_min": 1800.0, "backlog": 206400.0,
+        "arrivals_from_min": [0.0], "arrivals_per_min": [1200.0], "drain_min": 344.0, **given,
+    }  # fmt: skip
+
+
+def bare_fleet(name: str = "api", **given: Any) -> dict[str, Any]:
+    return {
+        "name": name, "missing": 300, "per_request": 100, "from_min": 0.0, "start_delay_s": 150.0, "request_burst": 5,
+        "requests_per_s": 2.0, "instance_burst": 1000, "instances_per_s": 2.0, "throttle_factor": 1.0,
+        "other_callers_share": 0.0, "buckets_full": 1.0, "in_service_min": 2.5, **given,
+    }  # fmt: skip
+
+
+def bare_record(team: str, **given: Any) -> dict[str, Any]:
+    """A team's record; ``results`` and ``shares`` replace single values, everything else whole parts."""
+    results = {
+        "couples": True, "fresh_min": 344.0, "fresh_p10_min": None, "fresh_p90_min": None, "draws": 0, "drain_min": 344.0,
+        "planned_fresh_min": 100.0, "planned_drain_min": 120.0, "lost": 0.0, "peak_attempts_per_min": 2400.0,
+        "alone_fresh_min": 344.0, "alone_drain_min": 344.0, "worst_queue": "jobs", "multiplier": 27.0, "worst_stack": "api",
+        "launch_min": 12.0, "slowest_fleet": "api", "certain": True, **given.pop("results", {}),
+    }  # fmt: skip
+    shares = {
+        "account": None, "region": None, "concurrency": 1000, "concurrency_source": "published default",
+        "reserved_elsewhere": 0, "dependencies": [], "queues": [], "fleets": [], **given.pop("shares", {}),
+    }  # fmt: skip
+    return {
+        "record": 1, "id": team.lower().replace(" ", "-"), "team": team, "owner": None, "services": ["sqs-lambda"],
+        "incident": "loss", "outage_min": 172.0, "hypothetical": False, "input_sha256": "0" * 64, "objective_min": 240.0,
+        "met": False, "verdicts": [], "results": results, "plan": [], "costs": None, "shares": shares, "links": {}, **given,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def bare() -> Callable[..., dict[str, Any]]:
+    return bare_record
+
+
+@pytest.fixture(scope="session")
+def queue() -> Callable[..., dict[str, Any]]:
+    return bare_queue
+
+
+@pytest.fixture(scope="session")
+def fleet() -> Callable[..., dict[str, Any]]:
+    return bare_fleet
+
+
+@pytest.fixture(scope="session")
+def line() -> Callable[..., dict[str, Any]]:
+    """A line of a plan."""
+
+    def one(change: str = "drain-cap", **given: Any) -> dict[str, Any]:
+        return {
+            "id": f"{change}:queues.jobs", "change": change, "title": change.replace("-", " ").capitalize(),
+            "target": "queues.jobs", "bought_min": 30.0, "cost_min": 0.0, "ends_never": False, "effort_days": 2.0,
+            "saves": None, **given,
+        }  # fmt: skip
+
+    return one

@@ -1,8 +1,8 @@
 """Shared limits: what teams promise that plan with the whole of an account, a region or a dependency, and what there is.
 
 Teams that give the same account and region share its concurrency and its launch buckets. Dependencies are the same where they
-have the same ``shared_as``, or the same name in the same account and region. All teams are taken to be restored at the same
-moment, as after the loss of a region.
+have the same ``shared_as``, or the same name and the same tested rate in the same account and region. All teams are taken to be
+restored at the same moment, as after the loss of a region.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _groups(records: Sequence[Record]) -> dict[tuple[str, str], list[Record]]:
 
 
 def _place_name(account: str, region: str) -> str:
-    return f"account {account}, {region}" if region else f"account {account}, region not given"
+    return f"{account}, {region}" if region else f"{account}, region not given"
 
 
 def _dependencies(records: Sequence[Record]) -> Iterable[SharedLimit]:
@@ -162,16 +162,15 @@ def _dependencies(records: Sequence[Record]) -> Iterable[SharedLimit]:
     names: dict[str, str] = {}
     for record in records:
         shares = record["shares"]
-        own: dict[str, Mapping[str, Any]] = {}
         for item in shares["dependencies"]:
             if item["shared_as"] is not None:
                 key, name = f"dependency {item['shared_as']}", item["shared_as"]
             elif shares["account"] is not None and shares["region"] is not None:
-                name = item["name"]
-                key = f"dependency {name} in {shares['account']} {shares['region']}"
+                # A name alone proves little; teams that mean one thing by it also agree on what it was tested to bear.
+                name = f"{item['name']} in {shares['account']}, {shares['region']}"
+                key = f"dependency {name} of {item['tested_rate_per_min']:g} a minute"
             else:
                 continue
-            own[key] = item
             names[key] = name
             users[key].append((record, item))
     for key, uses in sorted(users.items()):
@@ -203,8 +202,13 @@ def _dependency(key: str, name: str, uses: Sequence[tuple[Record, Mapping[str, A
     ]
     asked = direct + sum(part.asks for part in parts)
     notes: tuple[str, ...] = ()
+    if any(item["shared_as"] is None for _, item in uses):
+        notes = ("Taken as one, since name, account, region and tested rate are the same; shared_as would say so.",)
     if max(rates) > tested * (1 + SAME):
-        notes = (f"Teams state tested rates from {tested:,.6g} to {max(rates):,.6g} a minute; the lowest holds.",)
+        notes = (
+            *notes,
+            f"Teams state tested rates from {tested:,.6g} to {max(rates):,.6g} a minute; the lowest holds.",
+        )
     return SharedLimit(
         key,
         "dependency",
