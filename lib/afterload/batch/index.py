@@ -139,6 +139,7 @@ def index_html(portfolio: Portfolio) -> str:
         portfolio=portfolio,
         columns=COLUMNS,
         lines=list(_lines(portfolio)),
+        incomplete=[row for row in portfolio.rows if row.record.get("failures")],
         limits=[_limit(portfolio, limit) for limit in portfolio.shared],
         changes=[_change(portfolio, item) for item in portfolio.changes],
         figures={name: None if figure is None else _figure(figure) for name, figure in figures.items()},
@@ -204,6 +205,7 @@ def _lines(portfolio: Portfolio) -> Iterator[Line]:
         links = row.record["links"]
         flags = [state.replace(" ", "-"), *(["shared"] if row.broken else [])]
         worse = row.trends.get("fresh_min")
+        flags += ["failed"] if row.record.get("failures") else []
         flags += ["worse"] if worse is not None and worse.word == "worse" else []
         yield Line(
             row.id,

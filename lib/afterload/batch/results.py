@@ -13,6 +13,7 @@ from typing import Any, Literal
 from afterload.batch.jobs import TEAMS
 from afterload.errors import AfterloadError, ChapterError, InputError, ObjectiveError, OutputError
 from afterload.files import write_all
+from afterload.resources import resource
 
 __all__ = ["INDEX", "State", "TeamResult", "ending", "index_problem", "junit_xml", "packet_of", "write_index"]
 
@@ -84,7 +85,12 @@ def packet_of(name: str, files: Iterable[str]) -> str:
 
 def records_of(results: Sequence[TeamResult]) -> list[dict[str, Any]]:
     """The records of teams that have one, each with the parts of its packet that failed."""
-    return [{**item.record, "failures": list(item.told["failures"])} for item in results if item.record is not None]
+    found = []
+    for item in results:
+        if item.record is not None:
+            parts = list(item.told["failures"])
+            found.append({**item.record, "failures": parts} if parts else dict(item.record))
+    return found
 
 
 def failures_of(results: Sequence[TeamResult]) -> list[tuple[str, str, str, str]]:
@@ -108,7 +114,8 @@ def write_index(folder: Path, results: Sequence[TeamResult], library: str, previ
     records, failures = records_of(results), failures_of(results)
     given = None if previous is None else _index(previous)
     complete = not any(item.state == "cancelled" for item in results)
-    key = _digest(json.dumps([library, records, failures, given], sort_keys=True, ensure_ascii=False))
+    page = [_text(path) for path in sorted(resource("templates", "batch").iterdir())]
+    key = _digest(json.dumps([library, page, records, failures, given], sort_keys=True, ensure_ascii=False))
     state = _state(folder)
     if state.get("results_sha256") == key and _whole(folder, state):
         return False
@@ -121,13 +128,13 @@ def write_index(folder: Path, results: Sequence[TeamResult], library: str, previ
             contents[folder / PREVIOUS] = kept
     before = given if previous is not None else (None if kept is None else json.loads(kept))
     try:
-        page, document = _index_files(records, failures, before)
+        html, document = _index_files(records, failures, before)
     except InputError:
         if previous is not None:
             raise
         # The index of another version, in this folder: then there is nothing to compare with.
-        page, document = _index_files(records, failures, None)
-    contents |= dict(zip((folder / name for name in INDEX), (page, document, junit_xml(results)), strict=True))
+        html, document = _index_files(records, failures, None)
+    contents |= dict(zip((folder / name for name in INDEX), (html, document, junit_xml(results)), strict=True))
     outputs = {path.name: _digest(content) for path, content in contents.items() if path.name in INDEX}
     new = {"format": 1, "results_sha256": key, "complete": complete, "outputs": outputs}
     contents[folder / STATE] = json.dumps(new, indent=1) + "\n"

@@ -194,7 +194,7 @@ def _of(plan: Plan, given: Given, ended: Ended[Job, dict[str, Any]]) -> TeamResu
         if ended.problem.kind == "cancelled":
             return _failed(plan, given, "cancelled", _NOT_DONE)
         return _failed(plan, given, ended.problem.kind, ended.problem.text)
-    told: Mapping[str, Any] = ended.value
+    told: Mapping[str, Any] = ended.value or {}
     if "problem" in told and ended.problem is not None:
         return _failed(plan, given, ended.problem.kind, f"{ended.problem.text}; {told['problem']['text']}")
     if "problem" in told:
@@ -278,8 +278,8 @@ def _interruptible() -> Iterator[_Stop]:
     stop = _Stop()
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, stop)
+        for asked in (signal.SIGINT, signal.SIGTERM):
+            before[int(asked)] = signal.signal(asked, stop)
     try:
         yield stop
     finally:

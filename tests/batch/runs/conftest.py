@@ -156,7 +156,13 @@ def launcher() -> Iterator[Launcher]:
 
 
 @pytest.fixture
-def batch(launcher: Launcher, tmp_path: Path, workbooks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+def batch(
+    launcher: Launcher,
+    tmp_path: Path,
+    workbooks: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Any:
     """``batch("scenarios", ...)`` in this process, from ``tmp_path`` and with the chapter of our own."""
 
     monkeypatch.setattr(workers, "run_tasks", partial(workers.run_tasks, launcher=launcher))

@@ -60,7 +60,9 @@ def test_it_is_current_while_nothing_changes_wherever_it_lies(packet: Callable[.
         lambda folder: (folder / MANIFEST).unlink(),
         lambda folder: (folder / MANIFEST).write_text("{"),
         lambda folder: (folder / MANIFEST).write_text("[]"),
-        lambda folder: (folder / MANIFEST).write_text((folder / MANIFEST).read_text().replace('"format": 1', '"format": 0')),
+        lambda folder: (folder / MANIFEST).write_text(
+            (folder / MANIFEST).read_text().replace('"format": 1', '"format": 0')
+        ),
         lambda folder: (folder.parents[2] / "a.yaml").write_text("team: b\n"),
         lambda folder: (folder.parents[2] / "a.yaml").unlink(),
     ],
@@ -115,9 +117,9 @@ def test_every_file_of_a_scenario_is_recorded(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, "utf-8")
     before = BASE.replace("  name: outage", "  name: outage\n  timeline: before.csv")
     (tmp_path / "own" / "before.yaml").write_text(before, "utf-8")
-    text = BASE.replace("  name: outage", "  name: outage\n  timeline: timeline.csv\n  impacts: impacts.csv") + QUEUE.replace(
-        "arrival_rate: 100/min", "arrival_rate: { series: series.csv }"
-    )
+    text = BASE.replace(
+        "  name: outage", "  name: outage\n  timeline: timeline.csv\n  impacts: impacts.csv"
+    ) + QUEUE.replace("arrival_rate: 100/min", "arrival_rate: { series: series.csv }")
     text += "compare_with: own/before.yaml\nexports:\n  - file: export.json\n"
     text += "telemetry:\n  - { file: metrics.csv, queue: jobs, signal: backlog }\n"
     text += "postmortem:\n  summary: x\n  timeline: account.csv\n"

@@ -62,24 +62,32 @@ def test_two_hundred_teams_with_every_damage_among_them(batch: Batch, tmp_path: 
     assert done.code == 5  # a result could not be written: the worst of what happened
     ids = {damage: f"team-{number}" for number, damage in harmed.items()}
     whole = {f"team-{number}" for number in range(1, 201)} - set(ids.values())
-    partly = {ids[damage] for damage in ("fails", "leaves", "greedy", "slow")}
+    # A packet with the error in place; a child that was killed leaves what it had finished.
+    partly = {ids[damage] for damage in ("fails", "leaves", "greedy", "slow", "deaf", "killed", "gone")}
     assert done.made == whole | partly
     assert len(whole) == 200 - len(damages)
     for team in (*whole, *partly):
         assert done.files(team) == all_files(team)
     kinds = {damage: done.failures[ids[damage]][0] for damage in damages if ids[damage] in done.failures}
     no_row = [name for name in done.failures if name not in ids.values()]
-    assert kinds == {
-        "deaf": "time", "killed": "killed", "gone": "killed", "large": "output", "full": "output", "cell": "input",
-        "cells": "input", "occupied": "output",
-    }  # fmt: skip
+    assert kinds == {"large": "output", "full": "output", "cell": "input", "cells": "input", "occupied": "output"}
     assert [done.failures[name][0] for name in no_row] == ["input"]
     words = {damage: done.failures[ids[damage]][1] for damage in kinds}
     assert f"teams.csv line {1 + int(ids['cell'][5:])} column {PATH} ('often')" in words["cell"]
     assert "has 4 cells where the header has 3" in words["cells"]
     assert "the disk is full" in words["full"]
-    assert "SIGKILL" in words["killed"]
-    for damage in ("deaf", "killed", "gone", "large", "full", "cell", "cells"):
+    parts = {item["id"]: " ".join(item.get("failures", ())) for item in done.index["teams"]}
+    for damage, reason in (
+        ("fails", "ValueError: this team fails"), ("slow", "limit of 5 s"), ("deaf", "did not stop when asked"),
+        ("killed", "SIGKILL"), ("gone", "exit code 7"), ("greedy", "MemoryError"),
+    ):  # fmt: skip
+        assert parts[ids[damage]].startswith("chapter 10-own: "), damage
+        assert reason in parts[ids[damage]], damage
+        page = (done.site / "teams" / ids[damage] / f"{ids[damage]}.html").read_text("utf-8")
+        assert reason in page
+    assert {team for team, text in parts.items() if text} == partly
+    assert "did not stop when asked" in (done.site / "index.html").read_text("utf-8")
+    for damage in ("large", "full", "cell", "cells"):
         assert done.files(ids[damage]) == set(), damage
     assert done.half_files == []
     assert not [path for path in (tmp_path / "site" / "teams").iterdir() if path.is_dir() and not any(path.iterdir())]
@@ -96,7 +104,9 @@ def test_two_hundred_teams_with_every_damage_among_them(batch: Batch, tmp_path: 
     assert all(item["seconds"] > 0 for item in logged if item["event"] == "made")
     # What was whole is left alone; what was not is tried again.
     (tmp_path / "site" / "teams" / f"team-{occupied}").unlink()
-    mended = "\n".join(row.replace("often", "0.5") for row in rows if "one too many" not in row and not row.startswith(","))
+    mended = "\n".join(
+        row.replace("often", "0.5") for row in rows if "one too many" not in row and not row.startswith(",")
+    )
     for damage in (*HARMS, "occupied"):
         mended = mended.replace(f",{damage},", ",works,")
     (tmp_path / "teams.csv").write_text(mended + "\n", "utf-8")
@@ -109,7 +119,11 @@ def test_two_hundred_teams_with_every_damage_among_them(batch: Batch, tmp_path: 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_end_in_the_middle(
-    batch: Batch, started: Callable[..., subprocess.Popen[str]], scenarios: Batch, tmp_path: Path, number: signal.Signals
+    batch: Batch,
+    started: Callable[..., subprocess.Popen[str]],
+    scenarios: Batch,
+    tmp_path: Path,
+    number: signal.Signals,
 ) -> None:
     folder = scenarios(a="works", b="works", c="held", d="held", e="works", f="works")
     (folder / "hold").touch()
@@ -191,7 +205,9 @@ def test_a_second_run_does_only_what_changed(batch: Batch, scenarios: Batch, wor
     assert (done.site / "index.html").exists()
 
 
-def test_a_run_with_nothing_to_do_loads_nothing_heavy(batch: Batch, scenarios: Batch, workbooks: Path, tmp_path: Path) -> None:
+def test_a_run_with_nothing_to_do_loads_nothing_heavy(
+    batch: Batch, scenarios: Batch, workbooks: Path, tmp_path: Path
+) -> None:
     scenarios(a="works", b="works")
     assert batch("scenarios").code == 0
     code = (
@@ -212,7 +228,9 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
         (place / "scenarios").mkdir(parents=True)
         for team in ("b", "a", "bad"):
             text = BASE.replace("team: Base", f"team: {team}") + QUEUE
-            (place / "scenarios" / f"{team}.yaml").write_text(text.replace("UTC", "Mars") if team == "bad" else text, "utf-8")
+            (place / "scenarios" / f"{team}.yaml").write_text(
+                text.replace("UTC", "Mars") if team == "bad" else text, "utf-8"
+            )
         (place / "scenarios" / "cut.yaml").write_text("team: [\n", "utf-8")
         words = ["batch", "scenarios", "builtin:scenarios/orders.yaml", "-o", "site", "--workers", workers]
         done = subprocess.run(

@@ -101,7 +101,9 @@ def test_two_rows_of_one_name_are_refused_naming_both(tmp_path: Path, base: Path
 
 def test_a_column_that_names_nothing_is_refused_once_with_the_nearest(tmp_path: Path, base: Path) -> None:
     _, read = collect_table(str(base), table(tmp_path, "\nteam,queues.job.arrival_rate\nA,1/min\n"))
-    with pytest.raises(InputError, match=r"teams\.csv line 2 column queues\.job\.arrival_rate: .*nearest: queues\.jobs"):
+    with pytest.raises(
+        InputError, match=r"teams\.csv line 2 column queues\.job\.arrival_rate: .*nearest: queues\.jobs"
+    ):
         refuse_unknown_columns(str(base), read)
 
 
