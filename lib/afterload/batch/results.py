@@ -20,6 +20,8 @@ __all__ = ["INDEX", "State", "TeamResult", "ending", "index_problem", "junit_xml
 INDEX = ("index.html", "index.json", "junit.xml")
 PREVIOUS = "previous.json"
 STATE = "batch.json"
+# Broken objectives that the last message names.
+MOST_LINES = 20
 
 State = Literal["made", "kept", "failed", "cancelled"]
 # The exit code of a batch is that of the first kind here that occurs.
@@ -260,8 +262,10 @@ def ending(results: Sequence[TeamResult], gate: bool) -> AfterloadError | None:
             return error(f"{count} {'has' if len(kinds) == 1 else 'have'} no whole packet; the index tells why")
     broken = [item for item in results if item.broken] if gate else []
     if broken:
-        lines = "\n".join(f"  {item.team}: {words}" for item in broken for words in item.broken)
-        return ObjectiveError(f"{len(broken)} of {len(results)} teams break objectives\n{lines}")
+        lines = [f"  {item.team}: {words}" for item in broken for words in item.broken]
+        if len(lines) > MOST_LINES:
+            lines[MOST_LINES:] = [f"  and {len(lines) - MOST_LINES} more, all in {INDEX[0]} and {INDEX[2]}"]
+        return ObjectiveError("\n".join([f"{len(broken)} of {len(results)} teams break objectives", *lines]))
     return None
 
 
