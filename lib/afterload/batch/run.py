@@ -99,7 +99,8 @@ def make_jobs(plan: Plan, given: Sequence[Given]) -> list[Job]:
         if item.problem:
             continue
         folder = plan.folder / TEAMS / item.id
-        values = tuple((each.path, value_text(each.value)) for each in item.overrides)
+        # What is typed by hand is read as a value later: 5 is a number there, and "5" in YAML is a text.
+        values = tuple((each.path, f"{each.typed} {value_text(each.value)}") for each in item.overrides)
         basis = Basis(library, digests, scenario_name(folder, item.scenario), values, objectives)
         jobs.append(
             Job(

@@ -58,7 +58,7 @@ HARMS = {
     ),
     "killed": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "gone": "import os; os._exit(7)",
-    "greedy": "held = [bytearray(50_000_000) for _ in range(200)]",
+    "greedy": "held = bytearray(3_000_000_000)",
     "large": "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))",
     "full": (
         "import errno, os\ndef fsync(_):\n    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\nos.fsync = fsync"

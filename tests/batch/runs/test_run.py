@@ -57,7 +57,7 @@ def test_two_hundred_teams_with_every_damage_among_them(batch: Batch, tmp_path: 
     (tmp_path / "site" / "teams" / f"team-{occupied}").write_text("in the way", "utf-8")
     arguments = ("--base", "base.yaml", "--teams", "teams.csv", "--log-json", "log.jsonl", "--memory-limit", "2GB")
 
-    done = batch(*arguments, "--cell-timeout", 5, "--team-timeout", 30)
+    done = batch(*arguments, "--cell-timeout", 8, "--team-timeout", 30)
 
     assert done.code == 5  # a result could not be written: the worst of what happened
     ids = {damage: f"team-{number}" for number, damage in harmed.items()}
@@ -78,7 +78,7 @@ def test_two_hundred_teams_with_every_damage_among_them(batch: Batch, tmp_path: 
     assert "the disk is full" in words["full"]
     parts = {item["id"]: " ".join(item.get("failures", ())) for item in done.index["teams"]}
     for damage, reason in (
-        ("fails", "this team fails"), ("slow", "limit of 5 s"), ("deaf", "did not stop when asked"),
+        ("fails", "this team fails"), ("slow", "limit of 8 s"), ("deaf", "did not stop when asked"),
         ("killed", "SIGKILL"), ("gone", "exit code 7"), ("greedy", "MemoryError"),
     ):  # fmt: skip
         assert parts[ids[damage]].startswith("chapter 10-own: "), damage
