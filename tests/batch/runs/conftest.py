@@ -193,7 +193,9 @@ def started(tmp_path: Path, workbooks: Path) -> Iterator[Callable[..., subproces
         words = ["batch", *map(str, arguments), "-o", "site", "--workbooks", str(workbooks)]
         options.setdefault("stdout", subprocess.PIPE)
         options.setdefault("stderr", subprocess.PIPE)
-        process = subprocess.Popen([*COMMAND, *words], cwd=tmp_path, text=True, env={**os.environ}, **options)
+        process = subprocess.Popen(
+            [*COMMAND, *words], cwd=tmp_path, text=True, env={**os.environ, "BATCH_OF": str(tmp_path)}, **options
+        )
         processes.append(process)
         return process
 

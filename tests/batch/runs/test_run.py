@@ -10,6 +10,7 @@ import sys
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,15 @@ def tree_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def children_of(process: int) -> list[str]:
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,stat="], capture_output=True, text=True, check=True).stdout
-    return [line for line in listed.splitlines() if line.split()[1] == str(process)]
+def still_running(mark: str) -> list[int]:
+    """Processes that were started with ``mark`` in their environment, and all that they have started."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with suppress(OSError):
+                # A process that has ended and was not waited for has no environment any more.
+                found += [int(folder.name)] if mark.encode() in (folder / "environ").read_bytes() else []
+    return found
 
 
 def test_two_hundred_teams_with_every_damage_among_them(batch: Batch, tmp_path: Path) -> None:
@@ -127,19 +134,25 @@ def test_an_end_in_the_middle(
 ) -> None:
     folder = scenarios(a="works", b="works", c="held", d="held", e="works", f="works")
     (folder / "hold").touch()
-    process = started("scenarios", "--workers", 2, "--log-json", "log.jsonl")
+    process = started("scenarios", "--workers", 2, "--log-json", "log.jsonl", start_new_session=True)
     until = time.monotonic() + 90
     while counted(tmp_path / "log.jsonl")["made"] < 2 if (tmp_path / "log.jsonl").exists() else True:
         assert process.poll() is None
         assert time.monotonic() < until
         time.sleep(0.05)
     time.sleep(0.5)
-    process.send_signal(number)
+    assert len(still_running(str(tmp_path))) > 1
+    if number == signal.SIGINT:
+        # As a terminal does: to all of the group.
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert out == f"{Path('site', 'index.html')}\n"
     assert "2 made, 4 not done" in err
+    assert still_running(str(tmp_path)) == []
     site = tmp_path / "site"
     assert {path.name for path in (site / "teams").iterdir()} == {"a", "b"}
     assert list(site.rglob(".afterload-*")) == []
