@@ -71,7 +71,7 @@ def headline(portfolio: Portfolio) -> tuple[dict[str, str], ...]:
     found = [
         {
             "big": f"{totals.met:,} of {judged:,}",
-            "label": "teams meet their recovery objective",
+            "label": "teams within their recovery objective",
             "was": _was(portfolio, "met"),
         },
         {
@@ -94,7 +94,7 @@ def headline(portfolio: Portfolio) -> tuple[dict[str, str], ...]:
         found.append(
             {
                 "big": format_count(totals.failed),
-                "label": "teams failed and are not in these numbers",
+                "label": "failed and not in these numbers",
                 "was": _was(portfolio, "failed"),
             }
         )
@@ -108,11 +108,11 @@ def summary(portfolio: Portfolio) -> tuple[str, ...]:
 
 def _summary(portfolio: Portfolio) -> Iterator[str]:
     totals = portfolio.totals
-    rest = f" {counted(totals.not_judged, 'team')} have nothing queued to judge." if totals.not_judged else ""
+    rest = f" Nothing is queued to judge at {counted(totals.not_judged, 'team')}." if totals.not_judged else ""
     failed = f"; {totals.failed:,} failed" if totals.failed else ""
     yield (
-        f"{counted(totals.teams, 'team')}{failed}. {totals.met:,} meet their recovery objective, {totals.missed:,} miss "
-        f"it.{rest}"
+        f"{counted(totals.teams, 'team').capitalize()}{failed}. The recovery objective is met by {totals.met:,} and missed by "
+        f"{totals.missed:,}.{rest}"
     )
     if portfolio.changes and portfolio.changes[0].bought_min > 0:
         top = portfolio.changes[0]
