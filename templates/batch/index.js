@@ -11,6 +11,11 @@
   });
   var collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
+  // Search looks at names, not at numbers.
+  var searched = heads.reduce(function (places, head, place) {
+    return head.dataset.search === undefined ? places : places.concat(place);
+  }, []);
+
   function folded(text) {
     return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   }
@@ -72,7 +77,17 @@
     var flag = tools.elements.namedItem("show").value;
     var shown = 0;
     rows.forEach(function (item) {
-      if (words.length && item.text === null) item.text = folded(item.row.textContent);
+      if (words.length && item.text === null) {
+        item.text = folded(
+          searched
+            .map(function (place) {
+              return Array.from(item.row.cells[place].querySelectorAll("bdi"), function (part) {
+                return part.textContent;
+              }).join(" ");
+            })
+            .join(" ")
+        );
+      }
       var fits =
         (!flag || item.flags.indexOf(" " + flag + " ") >= 0) &&
         words.every(function (word) {

@@ -53,7 +53,9 @@ def test_caps_above_what_the_drains_need_are_told_apart(bare: Make, queue: Make)
 def test_reserved_concurrency_is_taken_first_and_once_a_function(bare: Make, queue: Make) -> None:
     reserved = {"reserved_concurrency": 300, "cap_concurrency": 300, "function": "worker"}
     records = [
-        bare("A", shares={**HERE, "queues": [queue("a", **reserved), queue("b", **reserved)], "reserved_elsewhere": 100}),
+        bare(
+            "A", shares={**HERE, "queues": [queue("a", **reserved), queue("b", **reserved)], "reserved_elsewhere": 100}
+        ),
         bare("B", shares={**HERE, "queues": [queue("c", cap_concurrency=700)]}),
         bare("C", shares={**HERE, "queues": [queue("d", cap_concurrency=10, drain_concurrency=10.0)]}),
     ]
@@ -78,7 +80,8 @@ def dependency(rate: float, direct: float = 0.0, shared_as: str | None = "ledger
 def test_two_drains_on_one_tested_rate(bare: Make, queue: Make) -> None:
     # Planning guide: 1,200 in, 1,800 out, 206,400 waiting: 344 min alone, with 3,000 - 100 a minute for each.
     records = [
-        bare(name, shares={"dependencies": [dependency(3_000, 100)], "queues": [queue(dependency="db")]}) for name in "AB"
+        bare(name, shares={"dependencies": [dependency(3_000, 100)], "queues": [queue(dependency="db")]})
+        for name in "AB"
     ]
     seen = only(records, "dependency")
     assert (seen.name, seen.limit, seen.taken, seen.asked, seen.broken) == ("ledger", 3_000, 200, 3_800, True)
@@ -112,7 +115,7 @@ def test_the_lowest_tested_rate_holds_and_direct_callers_count(bare: Make, queue
 
 def test_what_makes_two_dependencies_one(bare: Make) -> None:
     def teams(first: dict[str, Any], second: dict[str, Any]) -> int:
-        return len([item for item in shared_limits([bare("A", shares=first), bare("B", shares=second)])])
+        return len(shared_limits([bare("A", shares=first), bare("B", shares=second)]))
 
     plain = {**HERE, "dependencies": [dependency(3_000, shared_as=None)]}
     assert teams(plain, plain) == 1

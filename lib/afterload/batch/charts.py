@@ -107,7 +107,7 @@ def changes_figure(portfolio: Portfolio) -> Figure | None:
         alt.Chart(alt.Data(values=values))
         .mark_bar(color=AFTER)
         .encode(
-            y=alt.Y("change", type="nominal", sort=None, title=None, axis=alt.Axis(labelLimit=320)),
+            y=alt.Y("change", type="nominal", sort=None, title=None, axis=alt.Axis(labelLimit=420)),
             x=alt.X("minutes", type="quantitative", title="minutes of drain bought over all teams, each line alone"),
             tooltip=[
                 alt.Tooltip("change", type="nominal"), alt.Tooltip("minutes", type="quantitative", format=",.0f"),

@@ -43,8 +43,6 @@ __all__ = ["index_html", "index_json"]
 LINKS: Mapping[str, str] = {
     "plan_md": "plan", "plan_csv": "CSV", "plan_json": "JSON", "notebook": "notebook",
 }  # fmt: skip
-# Parts of a shared limit that the page shows at once; the rest can be unfolded.
-MOST_PARTS = 12
 # Name, heading and kind: numbers to the right, ranks like numbers but to the left, text.
 COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("team", "Team", "text"),
@@ -63,12 +61,16 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of the portfolio: its text, a smaller note below it, and what it is sorted by (empty: always last)."""
+    """One cell of the portfolio: its text, a smaller note below it, and what it is sorted by (empty: always last).
+
+    ``own`` says of a number's note that it is a team's own words.
+    """
 
     text: str
     sort: str = ""
     note: str = ""
     tone: str = ""
+    own: bool = False
 
 
 NONE = Cell("–", "", "", "none")
@@ -145,7 +147,6 @@ def index_html(portfolio: Portfolio) -> str:
         figures={name: None if figure is None else _figure(figure) for name, figure in figures.items()},
         methods=METHODS,
         compared=portfolio.compared,
-        most_parts=MOST_PARTS,
     )  # fmt: skip
     return page if page.endswith("\n") else f"{page}\n"
 
@@ -258,7 +259,7 @@ def _cells(row: Row, portfolio: Portfolio) -> dict[str, Cell]:
         if results["launch_min"] is None
         else Cell(
             format_minutes(results["launch_min"]), repr(results["launch_min"]),
-            trend_text(trends.get("launch_min")) or results["slowest_fleet"],
+            trend_text(trends.get("launch_min")) or results["slowest_fleet"], own=True,
         ),
         "queue": NONE if results["worst_queue"] is None else Cell(results["worst_queue"], results["worst_queue"]),
         "change": NONE if top is None else Cell(top["title"], repr(_worth(top)), change_text(top)),
@@ -290,7 +291,10 @@ def _trend_sort(trend: Trend) -> str:
 
 def _limit(portfolio: Portfolio, limit: SharedLimit) -> dict[str, Any]:
     parts = sorted(limit.parts, key=lambda part: (not part.never_together, -(part.late_min or 0.0), -part.asks))
-    trend = portfolio.limit_trends.get(limit.key, {}).get("joint_min")
+    trend = portfolio.limit_trends.get(limit.key, {}).get("late_min")
+    latest = limit.latest
+    is_on_time = not (latest.never_together or (latest.late_min or 0.0) > 1e-6)
+    late = "never ends" if latest.never_together else format_minutes(latest.late_min or 0.0)
     return {
         "key": limit.key,
         "name": limit.name,
@@ -298,11 +302,12 @@ def _limit(portfolio: Portfolio, limit: SharedLimit) -> dict[str, Any]:
         "kind": {"dependency": "Dependency", "concurrency": "Concurrency", "launches": "Launch buckets"}[limit.kind],
         "broken": limit.broken,
         "teams": counted(len(limit.teams), "team"),
-        "sentence": limit_sentence(limit, portfolio.names),
+        "sentence": limit_sentence(limit, portfolio.names, named=False),
         "asked": _amount(limit, limit.asked),
         "limit": _amount(limit, limit.limit),
-        "alone": as_time(limit.alone_min),
-        "joint": as_time(limit.joint_min),
+        "late": late,
+        "late_note": "" if is_on_time else f"{as_time(latest.alone_min)} alone, {as_time(latest.joint_min)} together",
+        "whose": "" if is_on_time else f"{latest.part}, {portfolio.names[latest.team_id]}",
         "trend": trend_text(trend),
         "taken": _amount(limit, limit.taken) if limit.taken else "",
         "taken_words": {"dependency": "direct traffic", "concurrency": "reserved"}.get(limit.kind, ""),
@@ -340,6 +345,7 @@ def _change(portfolio: Portfolio, item: ChangeTotal) -> dict[str, Any]:
         "effort": f"{format_number(item.effort_days)} days",
         "saves": money(item.saves) or "–",
         "costs": money(item.costs_effort) or "–",
-        "top": portfolio.names[item.top_team],
+        "buys": item.bought_min > 0 or item.ends_never > 0,
+        "top": portfolio.names[item.top_team] if item.bought_min > 0 or item.ends_never > 0 else "–",
         "trend": trend_text(item.trends.get("bought_min")),
     }

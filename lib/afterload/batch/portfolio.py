@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,8 @@ TOTAL_NUMBERS: Mapping[str, bool | None] = {
     "planned_stale_min": True, "planned_never": True, "broken_limits": True, "late_min": True,
 }  # fmt: skip
 CHANGE_NUMBERS: Mapping[str, bool | None] = {"teams": None, "bought_min": None, "ends_never": None}
+# Of these None is never, and not a number that is missing.
+NEVERS = ("fresh_min", "drain_min", "planned_fresh_min", "joint_min")
 LIMIT_NUMBERS: Mapping[str, bool | None] = {"limit": False, "asked": True, "joint_min": True, "late_min": True}
 
 
@@ -283,14 +286,17 @@ def _trends(
     found = {}
     for name, less_is_better in numbers.items():
         one, other = _number(before.get(name)), _number(after.get(name))
+        # Launch times and sums always have an end: None of those is not there.
+        times = name in NEVERS and is_never
         if one is None and other is None:
+            if times:
+                found[name] = Trend("same", None, None)
             continue
-        times = name.endswith("_min") and is_never and name != "launch_min"
         if (one is None or other is None) and not times:
             found[name] = Trend("new" if one is None else "changed", one, other)
             continue
-        first, second = (float("inf") if value is None else value for value in (one, other))
-        if first == second or abs(second - first) <= SAME * max(abs(first), abs(second)):
+        first, second = (math.inf if value is None else value for value in (one, other))
+        if math.isclose(first, second, rel_tol=SAME):
             word: Word = "same"
         elif less_is_better is None:
             word = "changed"

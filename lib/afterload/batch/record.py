@@ -39,6 +39,7 @@ def team_record(
     *,
     team_id: str | None = None,
     links: Mapping[str, str] | None = None,
+    objectives: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """One team's record.
 
@@ -47,6 +48,8 @@ def team_record(
         team_id: stable name of the team over runs; the name of its packet's files if not given.
         links: paths of the team's files relative to the page: ``packet``, ``notebook``, ``plan_csv``, ``plan_md``,
             ``plan_json``; those that are there.
+        objectives: limits by name, as :func:`afterload.plan.objectives.read_objective` reads them; the scenario's own if
+            not given.
     """
     scenario = loaded.scenario
     judged = [
@@ -54,7 +57,7 @@ def team_record(
             "name": item.name, "subject": item.subject, "limit": _rounded(item.limit), "value": _rounded(item.value),
             "level": item.level, "met": item.met, "words": item.words,
         }
-        for item in verdicts(estimates)
+        for item in verdicts(estimates, objectives)
     ]  # fmt: skip
     incident = scenario.incident
     return {

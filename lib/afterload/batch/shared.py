@@ -22,8 +22,8 @@ Kind = Literal["dependency", "concurrency", "launches"]
 Record = Mapping[str, Any]
 # Sums and times that differ by less than this share are the same.
 SAME = 1e-9
-# A launch that is later by less than this is not later.
-NOTICEABLE_MIN = 1 / 60
+# Fleets that are later by no more than this are told, and not counted as a broken promise.
+NOTICEABLE_MIN = 1.0
 
 METHODS: Mapping[Kind, str] = {
     "dependency": (
@@ -42,7 +42,8 @@ METHODS: Mapping[Kind, str] = {
     "launches": (
         "Each team's packet plans with full launch buckets of its own. Together: all requests go through one pair of buckets, "
         "in turns: the fleet with the fewest requests admitted so far asks next. Where teams state different buckets, the "
-        "smallest hold, with the least share of other callers, since those may be the teams of this page."
+        "smallest hold, with the least share of other callers, since those may be the teams of this page. Less than a minute "
+        "late counts as enough."
     ),
 }
 
@@ -138,9 +139,14 @@ def _slowest(times: Iterable[float | None]) -> float | None:
 
 
 def shared_limits(records: Sequence[Record]) -> tuple[SharedLimit, ...]:
-    """Every limit that two or more teams share, those that are broken first, then by kind and name."""
+    """Every limit that two or more teams share: those that are broken first, of these what makes teams latest."""
     found = [*_dependencies(records), *_concurrency(records), *_launches(records)]
-    return tuple(sorted(found, key=lambda item: (not item.broken, item.kind, item.name, item.key)))
+
+    def rank(item: SharedLimit) -> tuple[bool, bool, float, str, str]:
+        late = item.latest.late_min or 0.0
+        return not item.broken, not item.latest.never_together, -late, item.name, item.key
+
+    return tuple(sorted(found, key=rank))
 
 
 def _groups(records: Sequence[Record]) -> dict[tuple[str, str], list[Record]]:

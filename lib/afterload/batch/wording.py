@@ -71,7 +71,7 @@ def headline(portfolio: Portfolio) -> tuple[dict[str, str], ...]:
     found = [
         {
             "big": f"{totals.met:,} of {judged:,}",
-            "label": "teams meet their recovery objective",
+            "label": "teams within their recovery objective",
             "was": _was(portfolio, "met"),
         },
         {
@@ -94,7 +94,7 @@ def headline(portfolio: Portfolio) -> tuple[dict[str, str], ...]:
         found.append(
             {
                 "big": format_count(totals.failed),
-                "label": "teams failed and are not in these numbers",
+                "label": "failed and not in these numbers",
                 "was": _was(portfolio, "failed"),
             }
         )
@@ -108,11 +108,11 @@ def summary(portfolio: Portfolio) -> tuple[str, ...]:
 
 def _summary(portfolio: Portfolio) -> Iterator[str]:
     totals = portfolio.totals
-    rest = f" {counted(totals.not_judged, 'team')} have nothing queued to judge." if totals.not_judged else ""
+    rest = f" Nothing is queued to judge at {counted(totals.not_judged, 'team')}." if totals.not_judged else ""
     failed = f"; {totals.failed:,} failed" if totals.failed else ""
     yield (
-        f"{counted(totals.teams, 'team')}{failed}. {totals.met:,} meet their recovery objective, {totals.missed:,} miss "
-        f"it.{rest}"
+        f"{counted(totals.teams, 'team').capitalize()}{failed}. The recovery objective is met by {totals.met:,} and missed by "
+        f"{totals.missed:,}.{rest}"
     )
     if portfolio.changes and portfolio.changes[0].bought_min > 0:
         top = portfolio.changes[0]
@@ -141,18 +141,19 @@ def limit_name(limit: SharedLimit, short: bool = False) -> str:
     return words.lower() if short else f"{words} of {limit.name}"
 
 
-def limit_sentence(limit: SharedLimit, names: Mapping[str, str]) -> str:
+def limit_sentence(limit: SharedLimit, names: Mapping[str, str], named: bool = True) -> str:
     """One shared limit in words: what is asked, what there is, and who is later for it."""
     teams = counted(len(limit.teams), "team")
     late = limit.latest
     whose = f"{'Fleet' if limit.kind == 'launches' else 'Queue'} {late.part} of {names[late.team_id]}"
-    name, asked, there = limit_name(limit), format_count(limit.asked), format_count(limit.limit)
+    name = f"{limit_name(limit)}: " if named else ""
+    asked, there = format_count(limit.asked), format_count(limit.limit)
     if limit.kind == "launches":
-        head = f"{name}: {teams} want {asked} instances out of one pair of launch buckets that hold {there}"
+        head = f"{name}{teams} want {asked} instances out of one pair of launch buckets that hold {there}"
     elif limit.kind == "concurrency":
-        head = f"{name}: {teams} ask for {asked} at once where {there} are there"
+        head = f"{name}{teams} ask for {asked} at once where {there} are there"
     else:
-        head = f"{name}: {teams} together send {format_rate(limit.asked)} where {format_rate(limit.limit)} are tested"
+        head = f"{name}{teams} together send {format_rate(limit.asked)} where {format_rate(limit.limit)} are tested"
     if late.never_together:
         return f"{head}. {whose} is done after {as_time(late.alone_min)} alone, and never together."
     if late.late_min is not None and late.late_min > 1e-6:
