@@ -41,7 +41,9 @@ def main(descriptor: int) -> None:
         hello = frames.receive(owner)
     except EOFError:
         return
-    sys.path[:] = hello["path"]
+    # What a cell can import is what it could in a kernel, before anything that only the owner knows.
+    sys.path += [entry for entry in hello["path"] if entry and entry not in sys.path]
+    sys.argv = [""]
     try:
         if hello["warm"]:
             module, name = hello["warm"].split(":")

@@ -36,6 +36,7 @@ from ipykernel.jsonutil import json_clean as _json_clean
 from ipykernel.zmqshell import ZMQInteractiveShell
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.shellapp import InteractiveShellApp
 from jupyter_client.session import Session
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
@@ -94,7 +95,9 @@ class _DirectClient(ChapterClient):
         self.nb.metadata["language_info"] = make_node(IPythonKernel.language_info)
         self.kc: Any = SimpleNamespace(
             execute=lambda source, **_: _REQUEST,
-            session=SimpleNamespace(msg=lambda kind, content, **_: {"msg_type": kind, "content": content}),
+            session=SimpleNamespace(
+                msg=lambda kind, content, **_: {"msg_type": kind, "content": content, "buffers": []}
+            ),
             shell_channel=SimpleNamespace(send=self._take_back),
         )
         try:
@@ -395,8 +398,8 @@ def _shell(send: Any, emit: Any) -> Iterator[Any]:
         _set(stack, vars(builtins), "input", partial(_no_input, "raw_input"))
         _set(stack, vars(getpass), "getpass", partial(_no_input, "getpass"))
         stack.callback(setattr, sys, "path", list(sys.path))
-        if "" not in sys.path:
-            sys.path.insert(0, "")
+        # The working folder goes where a kernel has it.
+        InteractiveShellApp.init_path(SimpleNamespace(ignore_cwd=False))
         manager = CommManager()
         _set(stack, vars(comm), "create_comm", partial(_Comm, session))
         _set(stack, vars(comm), "get_comm_manager", lambda: manager)

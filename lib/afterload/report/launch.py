@@ -11,10 +11,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -25,6 +25,11 @@ __all__ = ["WARM", "ForkServer", "Launcher", "Spawner", "StartError", "Started",
 
 WARM = "afterload.report.warm:warm_up"
 END_LIMIT_S = 5.0
+# This package may be found by a path that only this process knows.
+_START = (
+    "import sys; sys.path[:] = [*filter(None, sys.path), sys.argv[1]]; "
+    "from afterload.report.forked import main; main(int(sys.argv[2]))"
+)
 
 
 class StartError(Exception):
@@ -91,9 +96,9 @@ class ForkServer:
         self._socket, theirs = socket.socketpair()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", f"from afterload.report.forked import main; main({theirs.fileno()})"],
+                [sys.executable, "-c", _START, str(Path(__file__).parents[2]), str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
-                env={"PYTHONHASHSEED": "0", **os.environ, "PYTHONPATH": os.pathsep.join(_import_path())},
+                env={"PYTHONHASHSEED": "0", **os.environ},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -282,11 +287,6 @@ def _spawned(connection: socket.socket) -> None:
     with suppress(EOFError, OSError):
         run_call(connection)
     os._exit(0)
-
-
-def _import_path() -> Iterator[str]:
-    """Where the started process finds this package, before it is told the whole path."""
-    yield from (entry for entry in sys.path if entry)
 
 
 class _pairs:  # noqa: N801 - used like a function
