@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from afterload.scenario import capacity_schema, coupled_schema, evidence_schema, retry_schema, schema
+from afterload.scenario import capacity_schema, coupled_schema, evidence_schema, retry_schema, schema, shared_schema
 from afterload.scenario.fields import Section, section_in
 from afterload.units import format_duration
 
@@ -19,6 +19,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "scenario.md"
 PARTS: tuple[tuple[str, type[Section]], ...] = (
     ("The file", schema.Scenario),
     ("`incident`", schema.Incident),
+    ("`shared`", shared_schema.Shared),
     ("`dependencies.NAME`", schema.Dependency),
     ("`dependencies.NAME.cache`", coupled_schema.Cache),
     ("`queues.NAME`", schema.Queue),

@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 
 from afterload import __version__
+from afterload.commands.batch import batch
 from afterload.commands.inputs import import_
 from afterload.commands.live import eta
 from afterload.commands.plans import compare, exercises, gate, plan, runbook
@@ -57,6 +58,10 @@ def cli() -> None:
     "--cell-timeout", type=click.FloatRange(min=1), default=300, show_default=True, callback=_finite,
     help="Seconds for a cell.",
 )  # fmt: skip
+@click.option(
+    "--engine", type=click.Choice(["process", "kernel"]), default="process", show_default=True,
+    help="Run the chapters in a process of their own, or over a Jupyter kernel.",
+)  # fmt: skip
 @click.option("--quiet", is_flag=True, help="No progress bar and no summary; only the path.")
 def report(
     file: str | None,
@@ -66,6 +71,7 @@ def report(
     chapters: str | None,
     workbooks: str | None,
     cell_timeout: float,
+    engine: str,
     quiet: bool,
 ) -> None:
     """Make the packet of FILE and print its path.
@@ -83,14 +89,21 @@ def report(
     path = _example_path(example) if example is not None else _whole_path(str(file))
     loaded = load_scenario(path, overrides)
     # Imported late: what is wrong with the input is said at once.
-    from afterload.report.packet import chapter_paths, check_folder, make_packet, relevant
+    from afterload.report.chosen import chapter_paths, check_folder
+    from afterload.report.packet import make_packet, relevant
 
     paths = chapter_paths(workbooks, names)
     if not names:
         paths = relevant(paths, loaded)
     check_folder(folder)
     packet = make_packet(
-        loaded, path, folder, paths, progress=not quiet and sys.stderr.isatty(), cell_timeout_s=cell_timeout
+        loaded,
+        path,
+        folder,
+        paths,
+        progress=not quiet and sys.stderr.isatty(),
+        cell_timeout_s=cell_timeout,
+        kernel=engine == "kernel",
     )
     try:
         if not quiet:
@@ -197,6 +210,7 @@ def examples() -> None:
         echo(f"{name}\t{loaded.scenario.team}")
 
 
+cli.add_command(batch)
 cli.add_command(compare)
 cli.add_command(eta)
 cli.add_command(gate)

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
+import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 from afterload.errors import OutputError
 
-__all__ = ["append_line", "write_all", "write_whole"]
+__all__ = ["TEMPORARY", "append_line", "slug", "write_all", "write_whole"]
+
+SLUG_LENGTH = 80
+# Names of files that are being written; a process that was killed may leave some.
+TEMPORARY = ".afterload-*.tmp"
 
 _REASONS = {
     errno.ENOSPC: "the disk is full",
@@ -147,3 +154,19 @@ def _output_error(path: Path, error: Exception) -> OutputError:
     number = getattr(error, "errno", None)
     reason = _REASONS.get(number) if isinstance(number, int) else None
     return OutputError(f"cannot write {path}: {reason or getattr(error, 'strerror', None) or error}")
+
+
+def slug(name: str) -> str:
+    """A team's name as the name of a file: letters, digits and dashes.
+
+    A name of which little is left gets a few digits of its hash, so that the packet of one team does not replace
+    another's.
+    """
+    bare = unicodedata.normalize("NFKD", name)
+    kept = re.sub(r"[^a-z0-9]+", "-", "".join(char for char in bare if not unicodedata.combining(char)).lower())
+    kept = kept.strip("-")
+    lost = any(char.isalnum() and not char.isascii() and not unicodedata.combining(char) for char in bare)
+    if kept and not lost and len(kept) <= SLUG_LENGTH:
+        return kept
+    digits = sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{kept[: SLUG_LENGTH - 9].strip('-') or 'team'}-{digits}"

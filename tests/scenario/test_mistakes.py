@@ -74,7 +74,7 @@ MISTAKES: dict[str, Mistake] = {
         "@@xyzzy: 5\n",
         "xyzzy",
         "unknown key;",
-        "recovery_objective, team, telemetry, time_zone",
+        "recovery_objective, shared, team, telemetry, time_zone",
     ),
     "section in the singular": Mistake(
         "fleets:\n  checkout-api:",

@@ -298,7 +298,13 @@ class Appraiser:
             system = _started(coupling.system, case)
             same = (system, tuple(sorted(coupling.ranges.items(), key=lambda item: item[0])))
             if same not in self._simulated:
-                self._simulated[same] = _measure(simulate(system, self._inputs(coupling)), system)
+                measured = _measure(simulate(system, self._inputs(coupling)), system)
+                if not coupling.ranges:
+                    # An edit may set the only uncertain value: then every draw is the same.
+                    measured = Measured(
+                        {name: np.repeat(each, self.draws + 1) for name, each in measured.values.items()}
+                    )
+                self._simulated[same] = measured
             self._measured[key, case] = self._simulated[same]
         return self._measured[key, case]
 

@@ -19,6 +19,7 @@ from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from afterload.errors import UnitError
+from afterload.reads import note_read
 from afterload.scenario.problems import Problem, nearest
 from afterload.units import read_instant, read_number
 
@@ -147,6 +148,7 @@ def _open(path: Path, required: tuple[str, ...], optional: tuple[str, ...], zone
         table.refuse(0, "", reason)
         return table
     table.digest = sha256(raw).hexdigest()
+    note_read(path, table.digest)
     if len(raw) > MAX_BYTES:
         table.refuse(0, "", "is too large", f"at most {MAX_BYTES:,} bytes")
         return table
@@ -237,9 +239,11 @@ def note_digest(path: Path, _zone: ZoneInfo | None) -> tuple[Attachment, list[Pr
     """The SHA-256 of a file that is read later, by whom it concerns; or the problem of opening it."""
     try:
         with path.open("rb") as file:
-            return Attachment(None, file_digest(file, "sha256").hexdigest()), []
+            digest = file_digest(file, "sha256").hexdigest()
     except OSError as problem:
         return Attachment(None, ""), [Problem(str(path), 0, "", problem.strerror or str(problem))]
+    note_read(path, digest)
+    return Attachment(None, digest), []
 
 
 def _truth(text: str) -> bool:

@@ -39,6 +39,7 @@ from afterload.scenario.fields import (
     none_is_none,
 )
 from afterload.scenario.retry_schema import Idempotency, RetryLimit, WorkerPool
+from afterload.scenario.shared_schema import Shared
 
 __all__ = [
     "REMOVAL_PROCESSES",
@@ -152,6 +153,12 @@ class Dependency(Section):
     ] = "healthy"
     timeout_s: Annotated[Seconds, Field(gt=0, description="Time after which a caller gives up an attempt.")] = 1.0
     cache: Annotated[Cache | None, none_is_none, Field(description="A cache in front of it.")] = None
+    shared_as: Annotated[
+        MaybeLabel,
+        Field(
+            description="Name under which other teams' scenarios know it too; direct_rate is then this team's own traffic."
+        ),
+    ] = None
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
 
@@ -568,6 +575,9 @@ class Scenario(Section):
         MaybeMinutes, Field(description="The same interval as last measured; none: never measured.")
     ] = None
     incident: Annotated[Incident, Field(description="The event that is computed.")]
+    shared: Annotated[
+        Shared, Field(description="Account and region, which other teams may share; used by afterload batch.")
+    ] = Shared()
     dependencies: Annotated[dict[Label, Dependency], Field(description="What queues and stacks call, by name.")] = {}
     queues: Annotated[dict[Label, Queue], Field(description="Deferred work, by name.")] = {}
     call_stacks: Annotated[dict[Label, CallStack], Field(description="Layers that retry, by name.")] = {}
