@@ -41,7 +41,7 @@ from afterload.units import format_count, format_duration, format_minutes, forma
 __all__ = ["index_html", "index_json"]
 
 LINKS: Mapping[str, str] = {
-    "plan_md": "plan", "plan_csv": "CSV", "plan_json": "JSON", "notebook": "notebook",
+    "plan_md": "plan", "plan_csv": "CSV", "plan_json": "JSON", "runbook": "runbook", "notebook": "notebook",
 }  # fmt: skip
 # Name, heading and kind: numbers to the right, ranks like numbers but to the left, text.
 COLUMNS: tuple[tuple[str, str, str], ...] = (

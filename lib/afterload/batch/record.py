@@ -47,7 +47,7 @@ def team_record(
         loaded, estimates, plan, recovery: the scenario and its results, as the packet has them.
         team_id: stable name of the team over runs; the name of its packet's files if not given.
         links: paths of the team's files relative to the page: ``packet``, ``notebook``, ``plan_csv``, ``plan_md``,
-            ``plan_json``; those that are there.
+            ``plan_json``, ``runbook``; those that are there.
         objectives: limits by name, as :func:`afterload.plan.objectives.read_objective` reads them; the scenario's own if
             not given.
     """
