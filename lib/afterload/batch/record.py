@@ -128,6 +128,7 @@ def _slowest(estimates: Estimates, name: str) -> float | None:
 def _line(plan: Plan, item: PlanItem, stale_minute: float | None) -> dict[str, Any]:
     bought = item.bought_min
     drain = item.drain
+    fresh = None if item.worths is None else item.worths[CASES[0]].alone["fresh_min"].bought
     return {
         "id": item.id,
         "change": item.change,
@@ -135,6 +136,7 @@ def _line(plan: Plan, item: PlanItem, stale_minute: float | None) -> dict[str, A
         "target": item.target,
         "bought_min": _rounded(bought),
         "cost_min": _rounded(item.cost_min),
+        "stale_bought_min": None if fresh is None else _rounded(max(0.0, fresh)),
         "ends_never": bool(drain is not None and drain.ended),
         "effort_days": _rounded(plan.effort_days(item)),
         "saves": None if bought is None or stale_minute is None else _rounded(bought * stale_minute),
