@@ -93,6 +93,20 @@ class _RowData(alt.Data):  # type: ignore[misc]
     _class_is_valid_at_instantiation = False
 
 
+class _RowChart(alt.Chart):  # type: ignore[misc]
+    """A chart that is copied without the parts of its encoding, as altair does with every chart that it layers or stacks.
+
+    Nothing here changes an encoding once it is given.
+    """
+
+    def __deepcopy__(self, _: object) -> Any:
+        twin = self.copy(deep=False)
+        # Charts share data only where they are given the same.
+        if twin.data is not alt.Undefined:
+            twin.data = twin.data.copy(deep=False)
+        return twin
+
+
 def _plain(value: Any) -> Any:
     """A value as JSON has it, as altair writes it: every numpy number is a float."""
     return float(value) if isinstance(value, np.number) else value
@@ -103,7 +117,7 @@ def chart_of(rows: Iterable[Mapping[str, Any]], **options: Any) -> Any:
 
     ``options`` go to :class:`altair.Chart`. The rows stand in the specification that :func:`finish` makes, and there only.
     """
-    return alt.Chart(_RowData(values=_Rows(rows)), **options)
+    return _RowChart(_RowData(values=_Rows(rows)), **options)
 
 
 def _with_rows(spec: Any) -> Any:
@@ -210,7 +224,7 @@ def rules(marks: Iterable[tuple[int | float, str]], field: str, temporal: bool =
     base = chart_of(values).encode(alt.X(field, type=kind, scale=scale))
     line = base.mark_rule(strokeDash=[5, 4], color=GREY)
     text = base.mark_text(align="left", dx=4, dy=8, baseline="top", color=GREY).encode(
-        y=alt.value(0), text=alt.Text("label", type="nominal")
+        y=alt.YValue(0), text=alt.Text("label", type="nominal")
     )
     return line + text
 

@@ -138,7 +138,7 @@ def durations_figure(estimates: Estimates) -> Figure | Prose:
         .mark_bar(height={"band": 0.6}, color=AFTER)
         .encode(
             x=clock.axis("start", longest),
-            x2="end",
+            x2=alt.X2("end"),
             y=alt.Y("interval", type="nominal", sort=[item.name for item in found], title=None),
             tooltip=[
                 *(alt.Tooltip(name, type="nominal") for name in ("interval", "from", "to")),

@@ -305,7 +305,7 @@ def _shade(bands: list[dict[str, Any]]) -> Any:
         .mark_rect(opacity=0.8)
         .encode(
             x=alt.X("from", type="temporal", scale=alt.Scale(type="utc")),
-            x2="to",
+            x2=alt.X2("to"),
             color=alt.Color("shade", type="nominal", scale=None, legend=None),
             tooltip=[
                 alt.Tooltip("step", type="nominal"),
@@ -440,7 +440,7 @@ def movers_figure(estimate: CoupledEstimate | None) -> Figure | Prose | Table:
         .mark_bar(height={"band": 0.6}, color=COLOURS[0])
         .encode(
             x=alt.X("low", type="quantitative", title="last backlog empty after, min", scale=alt.Scale(zero=False)),
-            x2="high",
+            x2=alt.X2("high"),
             y=alt.Y(
                 "input",
                 type="nominal",

@@ -118,7 +118,7 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
         .mark_bar(height={"band": 0.7})
         .encode(
             x=clock.axis("start", width),
-            x2="end",
+            x2=alt.X2("end"),
             y=alt.Y("service", type="nominal", sort=order, title=None, axis=alt.Axis(labelLimit=220)),
             color=alt.Color(
                 "part",

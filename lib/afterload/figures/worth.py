@@ -258,7 +258,7 @@ def _waterfall(values: Sequence[dict[str, Any]], case: str) -> Any:
     )
     bars = base.mark_bar(height=16).encode(
         x=alt.X("from", type="quantitative", title=None, axis=alt.Axis(format=",~f")),
-        x2="to",
+        x2=alt.X2("to"),
         color=alt.Color(
             "kind", type="nominal", title=None,
             scale=alt.Scale(domain=kinds, range=[BEFORE, "#009E73", "#CC79A7", GREY, AFTER]),
