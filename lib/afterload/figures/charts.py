@@ -87,13 +87,13 @@ class _Rows:
         self.values = [{key: _plain(value) for key, value in row.items()} for row in values]
 
 
-class _RowData(alt.Data):  # type: ignore[misc]
+class _RowData(alt.Data):
     """Data of a chart that hold :class:`_Rows` until the chart is finished."""
 
     _class_is_valid_at_instantiation = False
 
 
-class _RowChart(alt.Chart):  # type: ignore[misc]
+class _RowChart(alt.Chart):
     """A chart that is copied without the parts of its encoding, as altair does with every chart that it layers or stacks.
 
     Nothing here changes an encoding once it is given.
