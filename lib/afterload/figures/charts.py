@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -15,26 +13,9 @@ import numpy.typing as npt
 
 from afterload.scenario import LoadedScenario
 from afterload.units import format_offset
+from afterload.uri_grammar import without_uri_grammar
 
-
-@contextmanager
-def _without_uri_grammar() -> Iterator[None]:
-    """Keep jsonschema from building a URI grammar of seconds while altair is imported; charts hold no URIs.
-
-    The grammar comes with JupyterLab. Nothing is left behind: later imports find the package as usual.
-    """
-    name = "rfc3987_syntax"
-    if name in sys.modules:
-        yield
-        return
-    sys.modules[name] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        sys.modules.pop(name, None)
-
-
-with _without_uri_grammar():
+with without_uri_grammar():
     import altair as alt
 
 __all__ = [
