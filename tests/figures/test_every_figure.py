@@ -8,11 +8,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
 import altair as alt
 import pytest
+from jsonschema import ValidationError
 
 from afterload.chapters import Workbook
 from afterload.figures import Figure, Prose, Table
@@ -105,6 +107,12 @@ def test_every_chart_is_vega_lite(shown: Shown, name: str) -> None:
     This is where finished charts are checked: they are not when they are made.
     """
     charts_are_vega_lite(shown(name))
+
+
+def test_the_check_of_charts_finds_a_fault(shown: Shown) -> None:
+    figure = figures(shown("orders"))["triggers"]
+    with pytest.raises(ValidationError):
+        charts_are_vega_lite({"triggers": replace(figure, chart={**figure.chart, "mark": 7})})
 
 
 def test_every_chart_of_measured_values_is_vega_lite(shown: Shown) -> None:

@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 from traitlets import default
 from traitlets.config import Config
 
-from afterload.report.markup import normal_form
+from afterload.report.markup import in_one_pass
 from afterload.resources import resource
 
 __all__ = ["CHART_TYPE", "PacketExporter"]
@@ -77,16 +77,17 @@ class PacketExporter(HTMLExporter):
             shown.metadata = {**nb.metadata, "title": title}
         self.language_code = language
         resources = {"metadata": {"name": title or "Packet"}}
-        self.register_filter(
-            "filter_data_type",
-            WidgetsDataTypeFilter(
-                notebook_metadata={title or "Packet": shown.metadata}, parent=self, resources=resources
-            ),
+        types = WidgetsDataTypeFilter(
+            notebook_metadata={title or "Packet": shown.metadata}, parent=self, resources=resources
         )
+        # HTMLExporter does the same, and then reads and writes every page with Beautiful Soup.
+        self.register_filter("filter_data_type", types)
         self.register_filter("highlight_code", Highlight2HTML(parent=self))
-        # HTMLExporter would do the same, and then read the page with Beautiful Soup.
         page, _ = super(HTMLExporter, self).from_notebook_node(shown, resources)
-        return normal_form(page, self.log)
+        found = in_one_pass(page)
+        if found is None:
+            found, _ = self.from_notebook_node(shown, {"metadata": {"name": title or "Packet"}})
+        return found
 
 
 class _Shown(NotebookNode):

@@ -4,17 +4,14 @@ nbconvert reads every page with Beautiful Soup and writes it again: so void elem
 of ``&``, ``<`` and ``>`` only, white space between elements is one character, attributes stand in the order of their
 names, and a picture without an alternative text gets one. What Afterload writes needs little of that, and here gets it in
 one pass. Everything that this pass does not know for sure, such as an element that is not closed or a comment, is left to
-Beautiful Soup.
+nbconvert.
 """
 
 from __future__ import annotations
 
 import re
-from logging import Logger, LoggerAdapter
 
-from bs4 import BeautifulSoup
-
-__all__ = ["in_one_pass", "normal_form"]
+__all__ = ["in_one_pass"]
 
 # Elements that have no end tag: what both HTML and Beautiful Soup know as such.
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
@@ -45,27 +42,8 @@ class _UnknownError(Exception):
     """Here is something that a parser has to look at."""
 
 
-def normal_form(html: str, log: Logger | LoggerAdapter[Logger]) -> str:
-    """The HTML as :class:`nbconvert.exporters.html.HTMLExporter` would write it, but for its own classes (``jp-``).
-
-    ``log`` is told of pictures without an alternative text.
-    """
-    found = in_one_pass(html)
-    return _through_a_tree(html, log) if found is None else found
-
-
-def _through_a_tree(html: str, log: Logger | LoggerAdapter[Logger]) -> str:
-    soup = BeautifulSoup(html, features="html.parser")
-    pictures = soup.select("img:not([alt])")
-    for picture in pictures:
-        picture.attrs["alt"] = "No description has been provided for this image"
-    if pictures:
-        log.warning("Alternative text is missing on %s image(s).", len(pictures))
-    return str(soup)
-
-
 def in_one_pass(html: str) -> str | None:
-    """The same for HTML that is plain; None for any other."""
+    """HTML as :class:`nbconvert.exporters.html.HTMLExporter` would write it where that is plain; None for any other."""
     try:
         return "".join(_pieces(html))
     except _UnknownError:
