@@ -70,7 +70,7 @@ from afterload.plan.exercises import Exercise, build_exercises
 from afterload.plan.runbook import Runbook, build_runbook
 from afterload.plan.snapshots import open_snapshot
 from afterload.replays import ReplayEstimate, estimate_replays
-from afterload.scenario import LoadedScenario, Overrides, load_scenario
+from afterload.scenario import LastOpened, LoadedScenario, Overrides
 
 __all__ = ["PARAMETERS", "Workbook", "open_workbook"]
 
@@ -539,6 +539,8 @@ class Workbook:
 def open_workbook(scenario: str, overrides: Overrides = None) -> Workbook:
     """Open a team's workbook from the path of its scenario file, with single values overridden.
 
+    Opened again in one process, it is the same workbook with all that is computed already, unless a file that it was read
+    from has changed.
     Under plain papermill, which only logs names that it does not know, this refuses them.
     Raises :class:`ParameterError` for an unknown or mistyped parameter, and what
     :func:`afterload.scenario.load_scenario` raises.
@@ -549,7 +551,14 @@ def open_workbook(scenario: str, overrides: Overrides = None) -> Workbook:
             f"the parameter scenario is {scenario!r}, not a path; papermill turns text such as 2025_10 into a number "
             "with -p: use -r scenario PATH for text as it is"
         )
-    return Workbook(load_scenario(scenario, overrides))
+    workbook = _OPENED.open(scenario, overrides)
+    # It reads a second scenario, and the files that this one names are not watched.
+    vars(workbook).pop("comparison", None)
+    return workbook
+
+
+# The chapters of a packet open the same workbook one after the other.
+_OPENED = LastOpened(Workbook)
 
 
 def _refuse_unknown(names: Iterable[str]) -> None:

@@ -39,6 +39,9 @@ __all__ = ["Done", "Plan", "make_jobs", "run_batch", "usable_cores"]
 
 _NOT_DONE = "not done: the batch was interrupted"
 
+# Up to so many packets a worker, making one for practice costs more than it saves.
+FEW = 1
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -184,10 +187,12 @@ def run_batch(plan: Plan, given: Sequence[Given], progress_quiet: bool, log: Jso
 def _ended(plan: Plan, todo: Sequence[Job], stop: threading.Event) -> Generator[Ended[Job, dict[str, Any]], None, None]:
     if not todo:
         return
+    from afterload.report.launch import REHEARSED, WARM
     from afterload.report.workers import Limits, run_tasks
 
     limits = Limits(plan.memory_bytes, plan.team_timeout_s)
-    yield from run_tasks(make_team, todo, workers=plan.workers, limits=limits, stop=stop, rescue=rescue_team)
+    warm = REHEARSED if len(todo) > FEW * plan.workers else WARM
+    yield from run_tasks(make_team, todo, workers=plan.workers, limits=limits, stop=stop, rescue=rescue_team, warm=warm)
 
 
 def _of(plan: Plan, given: Given, ended: Ended[Job, dict[str, Any]]) -> TeamResult:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afterload.figures.charts import AFTER, BEFORE, Clock, alt, evenly, finish, rules
+from afterload.figures.charts import AFTER, BEFORE, Clock, alt, chart_of, evenly, finish, rules
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.findings.live import Live
@@ -57,12 +57,12 @@ def live_figure(loaded: LoadedScenario, live: Live | None) -> Figure | Prose:
         alt.Tooltip("what", type="nominal"), alt.Tooltip("items", type="quantitative", format=",.0f"),
     ]  # fmt: skip
     layers = [
-        alt.Chart(alt.Data(values=points))
+        chart_of(points)
         .mark_line(point=alt.OverlayMarkDef(size=46, color=BEFORE), color=BEFORE, strokeWidth=1.4)
         .encode(x=x, y=y, tooltip=tooltip)
     ]  # fmt: skip
     if fan:
-        base = alt.Chart(alt.Data(values=fan))
+        base = chart_of(fan)
         band = base.mark_area(opacity=0.22, color=AFTER).encode(
             x=x, y=alt.Y("low", type="quantitative", title="items waiting", axis=alt.Axis(format=",~f")), y2="high",
             tooltip=[alt.Tooltip("low", type="quantitative", format=",.0f", title="P10"),

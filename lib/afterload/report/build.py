@@ -64,7 +64,7 @@ def build(
 def _page(nb: NotebookNode, title: str) -> tuple[str, str]:
     """The page, or why there is none: a fault this late must not lose the executed notebook."""
     try:
-        return PacketExporter().to_html(nb, title), ""
+        return PacketExporter.shared().to_html(nb, title), ""
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the rest is written
         return "", f"page: {type(problem).__name__}: {problem}"
 

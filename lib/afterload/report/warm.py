@@ -24,4 +24,4 @@ def warm_up() -> None:
     from afterload.report.nodes import make_node
 
     empty = {"cells": [], "metadata": {"title": "Warm"}, "nbformat": 4, "nbformat_minor": 5}
-    PacketExporter().to_html(make_node(empty), "Warm")
+    PacketExporter.shared().to_html(make_node(empty), "Warm")

@@ -2,6 +2,7 @@
 
 from afterload.scenario.attachments import ArrivalSeries, ImpactWindow, Reading, TimelineEvent
 from afterload.scenario.load import LoadedScenario, load_scenario, load_scenario_text
+from afterload.scenario.opened import LastOpened
 from afterload.scenario.overrides import Overrides, read_overrides
 from afterload.scenario.problems import Problem, dotted
 from afterload.scenario.schema import (
@@ -24,6 +25,7 @@ __all__ = [
     "Fleet",
     "ImpactWindow",
     "Incident",
+    "LastOpened",
     "LoadedScenario",
     "Overrides",
     "Problem",

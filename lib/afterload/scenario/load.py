@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from afterload.scenario.readings import read_readings
 from afterload.scenario.schema import Queue, Scenario
 from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_file, read_text
 
-__all__ = ["LoadedScenario", "load_scenario", "load_scenario_text"]
+__all__ = ["LoadedScenario", "as_written", "load_scenario", "load_scenario_text", "locate_scenario"]
 
 # Problems shown of one attached file; the rest is counted.
 MOST_ROWS = 100
@@ -54,7 +54,8 @@ class LoadedScenario:
     """A valid scenario with the files that it names, and the way back to the lines it came from.
 
     ``digest`` is the SHA-256 of the values after overrides and of every file read; ``own_timeline`` has the entries of
-    ``postmortem.timeline``, ``readings`` the lines of ``live.log``.
+    ``postmortem.timeline``, ``readings`` the lines of ``live.log``. ``files`` has the SHA-256 of each file as it was read,
+    by the path that the scenario names it by, and that of the scenario itself, read from a file, by empty text.
     """
 
     scenario: Scenario
@@ -70,6 +71,7 @@ class LoadedScenario:
     folder: Path = field(default_factory=Path, repr=False)
     tree: YamlTree = field(default_factory=lambda: YamlTree({}), repr=False)
     overridden: Mapping[DataPath, str] = field(default_factory=dict, repr=False)
+    files: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def file(self, text: str) -> Path:
         """The file that a path written in the scenario names."""
@@ -110,12 +112,13 @@ def _written(path: DataPath, data: Any) -> DataPath:
     return tuple(keys)
 
 
-def _locate(path: str | Path) -> tuple[Path, str]:
+def locate_scenario(path: str | Path) -> Path:
+    """The file that a path of a scenario names, whether or not it is there."""
     text = str(path)
     if text.startswith(BUILTIN):
-        return _builtin(text, Path()), text.rsplit("/", 1)[-1]
+        return _builtin(text, Path())
     try:
-        return Path(text).expanduser(), Path(text).name
+        return Path(text).expanduser()
     except RuntimeError as problem:
         raise NotFoundError(f"{text}: no such file: {problem}") from None
 
@@ -139,9 +142,10 @@ def load_scenario(path: str | Path, overrides: Overrides = None) -> LoadedScenar
     Raises :class:`ScenarioError` with all problems of the scenario and of the files it names,
     :class:`OverrideError` for an override that names nothing, :class:`NotFoundError` where there is no file.
     """
-    file, name = _locate(path)
-    tree, _ = read_file(file)
-    return _load(tree, file, name, overrides)
+    file = locate_scenario(path)
+    tree, raw = read_file(file)
+    loaded = _load(tree, file, Path(path).name, overrides)
+    return replace(loaded, files={"": sha256(raw).hexdigest(), **loaded.files})
 
 
 def load_scenario_text(text: str, path: str | Path, overrides: Overrides = None) -> LoadedScenario:
@@ -174,12 +178,12 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
     problems += _cross_checks(changed, overridden)
     ranges, found = _ranges(changed, overridden, scenario)
     problems += found
-    read, found = _attachments(changed, overridden, file.resolve().parent, zone)
+    read, files, found = _attachments(changed, overridden, file.resolve().parent, zone)
     problems += found
     problems += _unread_queue(changed, overridden, _rows(read.get(("live", "log"))))
     if problems or scenario is None:
         raise _error(file, problems)
-    digest = sha256(json.dumps(_as_written(data), sort_keys=True, default=str).encode())
+    digest = sha256(json.dumps(as_written(data), sort_keys=True, default=str).encode())
     for key in sorted(read, key=dotted):
         digest.update(f"\n{dotted(key)} {read[key].digest}".encode())
     return LoadedScenario(
@@ -196,15 +200,16 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
         folder=file.resolve().parent,
         tree=changed,
         overridden=overridden,
+        files=files,
     )
 
 
-def _as_written(value: Any) -> Any:
+def as_written(value: Any) -> Any:
     """Copy data for the digest: version 1.40 is not 1.4, and 5 given as a number is 5 in a file."""
     if isinstance(value, dict):
-        return {str(key): _as_written(item) for key, item in value.items()}
+        return {str(key): as_written(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_written(item) for item in value]
+        return [as_written(item) for item in value]
     if isinstance(value, WrittenInt | WrittenFloat) and value.text != str(plain(value)):
         return ["written", value.text]
     return plain(value)
@@ -415,7 +420,7 @@ def _ranges(
 
 def _attachments(
     tree: YamlTree, overridden: Mapping[DataPath, str], base: Path, zone: ZoneInfo | None
-) -> tuple[dict[DataPath, Attachment], list[Problem]]:
+) -> tuple[dict[DataPath, Attachment], dict[str, str], list[Problem]]:
     check = _Checker(tree, overridden)
     incident, account, live = (
         part if isinstance(part := tree.data.get(name), dict) else {} for name in ("incident", "postmortem", "live")
@@ -436,6 +441,7 @@ def _attachments(
         for place, item in enumerate(items if isinstance(items, list) else ()):
             wanted.append(((part, place, "file"), item.get("file") if isinstance(item, dict) else None, note_digest))
     found: dict[DataPath, Attachment] = {}
+    files: dict[str, str] = {}
     problems: list[Problem] = []
     for path, text, reader in wanted:
         if not isinstance(text, str) or not text.strip() or text == "none":
@@ -451,8 +457,9 @@ def _attachments(
             check.refuse(path, f"{text!r} names no file ({file})", "a path relative to the scenario file")
             continue
         found[path], bad = reader(file, zone)
+        files[text] = found[path].digest
         problems += bad[:MOST_ROWS]
         if len(bad) > MOST_ROWS:
             words = f"and {len(bad) - MOST_ROWS:,} more problems in this file"
             problems.append(Problem(bad[0].file, bad[MOST_ROWS].line, "", words))
-    return found, check.problems + problems
+    return found, files, check.problems + problems
