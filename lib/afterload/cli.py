@@ -17,8 +17,10 @@ from pathlib import Path
 import click
 
 from afterload import __version__
+from afterload.commands.batch import batch
 from afterload.commands.inputs import import_
-from afterload.commands.plans import compare, exercises, gate, plan
+from afterload.commands.live import eta
+from afterload.commands.plans import compare, exercises, gate, plan, runbook
 from afterload.commands.postmortem import postmortem
 from afterload.commands.shared import SET, ReaderGoneError, echo
 from afterload.errors import AfterloadError, InputError, NotFoundError, OutputError, UnitError
@@ -56,6 +58,10 @@ def cli() -> None:
     "--cell-timeout", type=click.FloatRange(min=1), default=300, show_default=True, callback=_finite,
     help="Seconds for a cell.",
 )  # fmt: skip
+@click.option(
+    "--engine", type=click.Choice(["process", "kernel"]), default="process", show_default=True,
+    help="Run the chapters in a process of their own, or over a Jupyter kernel.",
+)  # fmt: skip
 @click.option("--quiet", is_flag=True, help="No progress bar and no summary; only the path.")
 def report(
     file: str | None,
@@ -65,12 +71,13 @@ def report(
     chapters: str | None,
     workbooks: str | None,
     cell_timeout: float,
+    engine: str,
     quiet: bool,
 ) -> None:
     """Make the packet of FILE and print its path.
 
     Everything is checked before anything runs. Beside the packet stand the executed notebook, the plan as CSV,
-    Markdown and JSON, and the postmortem as Markdown where FILE has one.
+    Markdown and JSON, the runbook as Markdown, and the postmortem as Markdown where FILE has one.
     """
     if (file is None) == (example is None):
         raise click.UsageError("give a scenario FILE, or --example for a shipped one")
@@ -82,14 +89,21 @@ def report(
     path = _example_path(example) if example is not None else _whole_path(str(file))
     loaded = load_scenario(path, overrides)
     # Imported late: what is wrong with the input is said at once.
-    from afterload.report.packet import chapter_paths, check_folder, make_packet, relevant
+    from afterload.report.chosen import chapter_paths, check_folder
+    from afterload.report.packet import make_packet, relevant
 
     paths = chapter_paths(workbooks, names)
     if not names:
         paths = relevant(paths, loaded)
     check_folder(folder)
     packet = make_packet(
-        loaded, path, folder, paths, progress=not quiet and sys.stderr.isatty(), cell_timeout_s=cell_timeout
+        loaded,
+        path,
+        folder,
+        paths,
+        progress=not quiet and sys.stderr.isatty(),
+        cell_timeout_s=cell_timeout,
+        kernel=engine == "kernel",
     )
     try:
         if not quiet:
@@ -117,13 +131,16 @@ def _examples() -> list[str]:
 
 
 @cli.command()
-@click.argument("file")
+@click.argument("file", required=False)
+@click.option("--example", is_flag=False, flag_value=EXAMPLE, metavar="[NAME]", help="Check a shipped example instead.")
 @SET
-def check(file: str, overrides: tuple[str, ...]) -> None:
+def check(file: str | None, example: str | None, overrides: tuple[str, ...]) -> None:
     """Validate FILE and print a short summary."""
+    if (file is None) == (example is None):
+        raise click.UsageError("give a scenario FILE, or --example for a shipped one")
     from afterload.scenario import load_scenario
 
-    loaded = load_scenario(file, overrides)
+    loaded = load_scenario(_example_path(example) if example is not None else str(file), overrides)
     from afterload.coupling import couple, estimate_recovery
     from afterload.estimates import estimate
     from afterload.figures.recovery import differing_sentences
@@ -141,14 +158,18 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
 @click.option("-o", "--output", "file", type=click.Path(dir_okay=False), help="File to write; NAME.yaml by default.")
 @click.option("--force", is_flag=True, help="Overwrite a file that exists.")
 def new(name: str, file: str | None, force: bool) -> None:
-    """Write a commented scenario for team NAME that passes validation."""
+    """Write a commented scenario for team NAME that passes validation.
+
+    A NAME that ends in .yaml is taken as the file, and the team is named after it.
+    """
     from afterload.scenario.starter import starter
 
+    is_file = Path(name).suffix.lower() in (".yaml", ".yml") and bool(Path(name).stem.strip())
     try:
-        text = starter(name)
+        text = starter(Path(name).stem if is_file else name)
     except UnitError as problem:
         raise InputError(f"the team's name {problem}") from problem
-    target = Path(file) if file else Path(f"{_file_name(name)}.yaml")
+    target = Path(file) if file else Path(name) if is_file else Path(f"{_file_name(name)}.yaml")
     if target.exists() and not force:
         raise OutputError(f"{target} exists: choose another name with -o, or give --force to overwrite it")
     write_whole(target, text)
@@ -189,9 +210,12 @@ def examples() -> None:
         echo(f"{name}\t{loaded.scenario.team}")
 
 
+cli.add_command(batch)
 cli.add_command(compare)
+cli.add_command(eta)
 cli.add_command(gate)
 cli.add_command(plan)
+cli.add_command(runbook)
 cli.add_command(exercises)
 cli.add_command(import_)
 cli.add_command(postmortem)

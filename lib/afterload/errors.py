@@ -22,7 +22,8 @@ Doubts that do not stop the work are warnings::
     ├── LowerBoundWarning         the true figure may be larger
     └── MissingEvidenceWarning    the scenario does not say; a default was used
 
-Exit 2 is a wrong command line, exit 70 a fault of Afterload itself.
+Exit 2 is a wrong command line, exit 70 a fault of Afterload itself. A batch ends with the first that applies of 130
+(interrupted, its index written), 5, 4, 3 and 6: 4 is also a team whose process was killed or went over a limit.
 """
 
 from __future__ import annotations

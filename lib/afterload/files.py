@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
+import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 from afterload.errors import OutputError
 
-__all__ = ["write_all", "write_whole"]
+__all__ = ["TEMPORARY", "append_line", "slug", "write_all", "write_whole"]
+
+SLUG_LENGTH = 80
+# Names of files that are being written; a process that was killed may leave some.
+TEMPORARY = ".afterload-*.tmp"
 
 _REASONS = {
     errno.ENOSPC: "the disk is full",
@@ -56,6 +63,42 @@ def write_all(files: Mapping[str | Path, str | bytes] | Mapping[Path, str | byte
         for temporary in staged.values():
             with suppress(OSError):
                 temporary.unlink()
+
+
+def append_line(path: str | Path, header: str, line: str) -> None:
+    """Add one line to a text file that several people add to, in one write; a new file gets the header first.
+
+    Where the system has locks, two that begin one file at the same moment do not both write its header.
+    Raises :class:`OutputError` like :func:`write_whole`.
+    """
+    target = _target(Path(path))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+    except OSError as error:
+        raise _output_error(target, error) from error
+    try:
+        _lock(descriptor)
+        size = os.fstat(descriptor).st_size
+        last = os.pread(descriptor, 1, size - 1) if size and hasattr(os, "pread") else b"\n"
+        # Whoever wrote the last line by hand may have left its end open.
+        begin = f"{header}\n" if not size else "" if last == b"\n" else "\n"
+        os.write(descriptor, _encode(target, f"{begin}{line}\n"))
+        os.fsync(descriptor)
+    except OSError as error:
+        raise _output_error(target, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    """Hold others off until the descriptor is closed, where the system can."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def _target(path: Path) -> Path:
@@ -111,3 +154,19 @@ def _output_error(path: Path, error: Exception) -> OutputError:
     number = getattr(error, "errno", None)
     reason = _REASONS.get(number) if isinstance(number, int) else None
     return OutputError(f"cannot write {path}: {reason or getattr(error, 'strerror', None) or error}")
+
+
+def slug(name: str) -> str:
+    """A team's name as the name of a file: letters, digits and dashes.
+
+    A name of which little is left gets a few digits of its hash, so that the packet of one team does not replace
+    another's.
+    """
+    bare = unicodedata.normalize("NFKD", name)
+    kept = re.sub(r"[^a-z0-9]+", "-", "".join(char for char in bare if not unicodedata.combining(char)).lower())
+    kept = kept.strip("-")
+    lost = any(char.isalnum() and not char.isascii() and not unicodedata.combining(char) for char in bare)
+    if kept and not lost and len(kept) <= SLUG_LENGTH:
+        return kept
+    digits = sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{kept[: SLUG_LENGTH - 9].strip('-') or 'team'}-{digits}"

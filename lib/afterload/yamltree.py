@@ -20,6 +20,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
 from afterload.errors import InputError, NotFoundError
+from afterload.reads import note_read
 
 __all__ = ["DataPath", "WrittenFloat", "WrittenInt", "YamlTree", "plain", "read_file", "read_text"]
 
@@ -79,6 +80,7 @@ def read_file(path: Path) -> tuple[YamlTree, bytes]:
         raise NotFoundError(f"{path}: no such file") from None
     except (OSError, ValueError) as problem:
         raise InputError(f"{path}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
+    note_read(path, raw)
     if len(raw) > MAX_BYTES:
         raise InputError(f"{path}:1: is too large; a scenario has at most {MAX_BYTES:,} bytes")
     encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"

@@ -65,13 +65,13 @@ def process() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 @pytest.fixture
 def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever starts a kernel fails the test."""
+    """Whoever runs a chapter fails the test."""
     from afterload.report import packet
 
     def refuse(*_: Any, **__: Any) -> None:
         pytest.fail("chapters were run")
 
-    monkeypatch.setattr(packet, "run_packet", refuse)
+    monkeypatch.setattr(packet, "run_tasks", refuse)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 Run = Callable[..., Any]
-ENDINGS = (".html", ".ipynb", "-plan.csv", "-plan.json", "-plan.md")
+ENDINGS = (".html", ".ipynb", "-plan.csv", "-plan.json", "-plan.md", "-runbook.md")
 # The chapter that costs least, where any would do.
 LEAST = ("--chapters", "provenance")
 PARAMETERS = 'scenario = "builtin:scenarios/orders.yaml"\noverrides = {}'
@@ -199,9 +199,16 @@ def test_a_disk_that_fills_leaves_the_old_packet(
 
 
 @pytest.mark.parametrize(
-    ("limit", "part"), [(8_000, "cannot write into the temporary folder"), (200_000, "team-a.html: File too large")]
+    ("limit", "engine", "part"),
+    [
+        (8_000, "kernel", "cannot write into the temporary folder"),
+        (8_000, "process", "cannot write into the temporary folder"),
+        (200_000, "process", "team-a.html: File too large"),
+    ],
 )
-def test_a_real_limit_on_files(process: Run, scenario: Path, tmp_path: Path, limit: int, part: str) -> None:
+def test_a_real_limit_on_files(
+    process: Run, scenario: Path, tmp_path: Path, limit: int, engine: str, part: str
+) -> None:
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
@@ -209,7 +216,7 @@ def test_a_real_limit_on_files(process: Run, scenario: Path, tmp_path: Path, lim
     own.mkdir()
     source = Path(__file__).resolve().parents[2] / "workbooks" / "40-launches.ipynb"
     shutil.copy(source, own)
-    arguments = ("report", scenario, "-o", "out", "--workbooks", own, "--quiet")
+    arguments = ("report", scenario, "-o", "out", "--workbooks", own, "--quiet", "--engine", engine)
     done = process(*arguments, cwd=tmp_path, before=limited)
     assert (done.returncode, done.stdout) == (5, "")
     assert part in done.stderr
@@ -264,8 +271,9 @@ def kernels_of(folder: Path) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("where", ["while a cell runs", "while a cell swallows it", "while the kernel starts"])
-def test_an_interrupt_leaves_nothing(scenario: Path, tmp_path: Path, where: str) -> None:
+@pytest.mark.parametrize("engine", ["process", "kernel"])
+@pytest.mark.parametrize("where", ["while a cell runs", "while a cell swallows it", "while the process starts"])
+def test_an_interrupt_leaves_nothing(scenario: Path, tmp_path: Path, where: str, engine: str) -> None:
     marks, temporary = tmp_path / "marks", tmp_path / "tmp"
     marks.mkdir()
     temporary.mkdir()
@@ -275,14 +283,16 @@ def test_an_interrupt_leaves_nothing(scenario: Path, tmp_path: Path, where: str)
         sleep = "while True:\n    try: time.sleep(60)\n    except KeyboardInterrupt: pass"
     own_chapter(tmp_path / "own", "10-slow", note, sleep)
     env = {**os.environ, "TMPDIR": str(temporary)}
-    if where == "while the kernel starts":
+    if where == "while the process starts":
         # A module that Python loads at its start says that the kernel's process is there, and keeps it from answering.
         site = tmp_path / "site"
         site.mkdir()
-        only_kernels = "import sys, os\nif 'ipykernel_launcher' in ' '.join(sys.orig_argv):\n"
+        started = "ipykernel_launcher" if engine == "kernel" else "afterload.report.forked"
+        only_kernels = f"import sys, os\nif {started!r} in ' '.join(sys.orig_argv):\n"
         (site / "sitecustomize.py").write_text(only_kernels + "    " + note.replace("\n", "\n    ") + "\n    " + sleep)
-        env["PYTHONPATH"] = str(site)
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "afterload.cli", "report", str(scenario), "-o", "out", "--workbooks", "own"]
+    command += ["--engine", engine]
     running = subprocess.Popen(
         command,
         cwd=tmp_path,

@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from afterload import plan as plan_package
-from afterload.plan import build
-from afterload.report import packet
+from afterload.plan import build as plan_build
+from afterload.report import build
 
-PLAN = {"orders-plan.csv", "orders-plan.json", "orders-plan.md"}
+PLAN = {"orders-plan.csv", "orders-plan.json", "orders-plan.md", "orders-runbook.md"}
 POSTMORTEM = {"orders-postmortem.md"}
 ALL = {"orders.html", "orders.ipynb", *PLAN, *POSTMORTEM}
 FLOOD = "print(('x' * 99 + '\\n') * 200_000)"
+# With a kernel the rest is made in this process, where it can be broken.
+HERE = ("--engine", "kernel")
 SHOWN_FLOOD = "from IPython.display import HTML\nHTML('<p>' + 'x' * 20_000_000 + '</p>')"
 
 
@@ -45,13 +47,13 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(("name", "engine"), [*((name, "process") for name in FAULTS), ("os._exit", "kernel")])
 def test_a_failing_chapter_leaves_the_packet_of_the_others(
-    report: Callable[..., Any], own_workbooks: Callable[..., Any], name: str
+    report: Callable[..., Any], own_workbooks: Callable[..., Any], name: str, engine: str
 ) -> None:
     fault = FAULTS[name]
     folder = own_workbooks("print('before')", fault.source, "print('never')")
-    made = report("--workbooks", folder, "--quiet")
+    made = report("--workbooks", folder, "--quiet", "--engine", engine)
 
     # The exit code and the terminal.
     assert made.code == 4
@@ -136,9 +138,9 @@ def test_a_failing_catalogue_leaves_the_page_and_is_told(
     def broken(*_: Any, **__: Any) -> None:
         raise BrokenError("the catalogue <b>is</b> broken")
 
-    assert plan_package.build_plan is build.build_plan
-    monkeypatch.setattr(packet, "build_plan", broken)
-    made = report("--chapters", "answer,provenance")
+    assert plan_package.build_plan is plan_build.build_plan
+    monkeypatch.setattr(build, "build_plan", broken)
+    made = report("--chapters", "answer,provenance", *HERE)
     assert made.code == 4
     assert made.out == f"{made.folder / 'orders.html'}\n"
     assert "plan files: BrokenError: the catalogue <b>is</b> broken" in made.err
@@ -158,8 +160,8 @@ def test_any_kind_of_fault_in_the_plan_is_told(
     def broken(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(packet, "plan_markdown", broken)
-    summary, files, problem = packet._plan_files(load_scenario("builtin:scenarios/orders.yaml"), tmp_path / "orders")
+    monkeypatch.setattr(build, "plan_markdown", broken)
+    summary, files, problem = build._plan_files(load_scenario("builtin:scenarios/orders.yaml"), tmp_path / "orders")
     assert (summary, files) == ((), {})
     assert problem == f"plan files: {type(error).__name__}: no"
 
@@ -170,8 +172,8 @@ def test_a_failing_postmortem_leaves_the_rest_and_is_told(
     def broken(*_: Any, **__: Any) -> None:
         raise BrokenError("no words")
 
-    monkeypatch.setattr(packet, "postmortem_markdown", broken)
-    made = report("--chapters", "provenance", "--quiet")
+    monkeypatch.setattr(build, "postmortem_markdown", broken)
+    made = report("--chapters", "provenance", "--quiet", *HERE)
     assert made.code == 4
     assert "postmortem file: BrokenError: no words" in made.err
     assert made.files == ALL - POSTMORTEM
@@ -181,8 +183,8 @@ def test_a_failing_export_keeps_what_was_computed(report: Callable[..., Any], mo
     def broken(*_: Any, **__: Any) -> None:
         raise BrokenError("no template")
 
-    monkeypatch.setattr(packet.PacketExporter, "to_html", broken)
-    made = report("--chapters", "provenance", "--quiet")
+    monkeypatch.setattr(build.PacketExporter, "to_html", broken)
+    made = report("--chapters", "provenance", "--quiet", *HERE)
     assert made.code == 4
     assert "page: BrokenError: no template" in made.err
     assert made.out == f"{made.folder / 'orders.ipynb'}\n"
@@ -210,8 +212,9 @@ def test_workbooks_that_do_not_fit_are_refused_before_they_run(
     nb.cells[1].source = "scenario = 'mine.yaml'\noverrides = {}"
     nbformat.write(nb, path)
     monkeypatch.setattr("afterload.report.run._execute", lambda *_, **__: pytest.fail("chapters were run"))
-    made = report("--workbooks", folder)
+    made = report("--workbooks", folder, *HERE)
     assert (made.code, made.out, made.files) == (3, "", set())
+    assert report("--workbooks", folder).err == made.err
     assert "45-own" in made.err
     path.write_text("{", "utf-8")
     assert report("--workbooks", folder).code == 3

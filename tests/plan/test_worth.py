@@ -10,6 +10,7 @@ from afterload.errors import InputError, ModelError
 from afterload.estimates import estimate
 from afterload.plan import build_plan
 from afterload.plan.worth import CASES, MEASURES, appraise, edited
+from afterload.resources import resource
 from afterload.scenario import load_scenario
 
 ORDERS = "builtin:scenarios/orders.yaml"
@@ -97,3 +98,16 @@ def test_by_cost_a_dear_change_comes_after_a_cheap_one():
     for stale_minute in (0.01, 1, 100):
         gains = gains_of(stale_minute)
         assert gains == sorted(gains, reverse=True)
+
+
+def test_an_edit_may_set_the_only_uncertain_value(tmp_path):
+    file = tmp_path / "team.yaml"
+    text = resource("data", "scenarios", "orders.yaml").read_text(encoding="utf-8")
+    file.write_text(f"{text}\nuncertain:\n  queues.orders.service_rate: {{ low: '1,700/min', high: '1,900/min' }}\n")
+    loaded = load_scenario(file)
+    drain = appraise(loaded, [{"queues.orders.service_rate": "2,400/min"}]).worths[0][CASES[0]].alone["empty_min"]
+    # 206,400 / (1,800 - 1,200) today; set, 206,400 / (2,400 - 1,200) in every draw: what it buys varies with today's alone.
+    assert (drain.before, drain.after) == (pytest.approx(344), pytest.approx(172))
+    assert drain.p10 < drain.bought < drain.p90
+    assert drain.p10 > 206_400 / 700 - 172
+    assert drain.p90 < 206_400 / 500 - 172

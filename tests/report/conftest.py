@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from afterload.report.launch import ForkServer
+
+# Workers import their tasks by name.
+sys.path.insert(0, str(Path(__file__).parent / "jobs"))
+
+
+@pytest.fixture(scope="session")
+def warm_server() -> Iterator[ForkServer]:
+    """The process from which reports are forked, with all that it loads."""
+    with ForkServer() as server:
+        yield server
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from afterload.units import (
     read_rate_per_min,
 )
 
-__all__ = ["OBJECTIVES", "Verdict", "junit", "read_objective", "verdicts"]
+__all__ = ["OBJECTIVES", "Verdict", "junit", "read_objective", "verdicts", "xml_text"]
 
 # What can be asked for: how its limit is read, and how it is written.
 OBJECTIVES: Mapping[str, str] = {
@@ -135,18 +135,18 @@ def junit(verdicts_of: Mapping[str, tuple[Verdict, ...]]) -> str:
     root = ET.Element("testsuites", name="afterload gate")
     for scenario, items in verdicts_of.items():
         broken = sum(not item.met for item in items)
-        suite = ET.SubElement(root, "testsuite", name=_xml(scenario), tests=str(len(items)), failures=str(broken))
+        suite = ET.SubElement(root, "testsuite", name=xml_text(scenario), tests=str(len(items)), failures=str(broken))
         for item in items:
             case = ET.SubElement(
-                suite, "testcase", classname=_xml(item.subject), name=f"{item.name} ({item.level})", time="0"
+                suite, "testcase", classname=xml_text(item.subject), name=f"{item.name} ({item.level})", time="0"
             )
             if not item.met:
-                ET.SubElement(case, "failure", message=_xml(item.words)).text = _xml(item.words)
+                ET.SubElement(case, "failure", message=xml_text(item.words)).text = xml_text(item.words)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _xml(text: str) -> str:
+def xml_text(text: str) -> str:
     """Text without the characters that XML cannot hold."""
     return "".join(
         char if char in "\t\n" or " " <= char <= "\ud7ff" or "\ue000" <= char <= "\ufffd" or char > "\uffff" else "�"

@@ -9,6 +9,7 @@ from afterload.errors import InputError
 from afterload.estimates import estimate
 from afterload.plan.build import build_plan
 from afterload.plan.compare import Snapshot, compare
+from afterload.reads import note_read
 from afterload.scenario import LoadedScenario, Overrides, load_scenario, load_scenario_text
 
 __all__ = ["open_snapshot", "undone_since"]
@@ -30,7 +31,9 @@ def open_snapshot(path: str | Path, name: str = "", overrides: Overrides = None)
 def _plan_record(path: Path, name: str) -> dict[str, object] | None:
     """The run in a plan file; None for other JSON, which may be a scenario, since JSON is YAML."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        raw = path.read_bytes()
+        note_read(path, raw)
+        document = json.loads(raw.decode("utf-8"))
     except (OSError, ValueError):
         return None
     if not isinstance(document, dict) or "input_sha256" not in document:

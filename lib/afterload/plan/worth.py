@@ -36,6 +36,7 @@ __all__ = [
     "Measured",
     "Worth",
     "appraise",
+    "better",
     "edited",
 ]
 
@@ -124,7 +125,12 @@ class Worth:
     @property
     def buys(self) -> bool:
         """True if it makes any measure better by more than rounding, alone or in its place."""
-        return any(_better(item, name) for part in (self.alone, self.cumulative) for name, item in part.items())
+        return any(better(part) for part in (self.alone, self.cumulative))
+
+
+def better(measures: Mapping[str, Difference]) -> bool:
+    """True if any of the measures is better with the change than without it."""
+    return any(_better(item, name) for name, item in measures.items())
 
 
 def _better(item: Difference, name: str) -> bool:
@@ -292,7 +298,13 @@ class Appraiser:
             system = _started(coupling.system, case)
             same = (system, tuple(sorted(coupling.ranges.items(), key=lambda item: item[0])))
             if same not in self._simulated:
-                self._simulated[same] = _measure(simulate(system, self._inputs(coupling)), system)
+                measured = _measure(simulate(system, self._inputs(coupling)), system)
+                if not coupling.ranges:
+                    # An edit may set the only uncertain value: then every draw is the same.
+                    measured = Measured(
+                        {name: np.repeat(each, self.draws + 1) for name, each in measured.values.items()}
+                    )
+                self._simulated[same] = measured
             self._measured[key, case] = self._simulated[same]
         return self._measured[key, case]
 

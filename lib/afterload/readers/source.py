@@ -9,6 +9,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 
 from afterload.errors import InputError, NotFoundError
+from afterload.reads import note_read
 
 __all__ = ["MAX_BYTES", "SourceFile", "digest_of", "open_source", "stated_date"]
 
@@ -61,16 +62,20 @@ def open_source(path: str | Path, most_bytes: int = MAX_BYTES) -> SourceFile:
         raise InputError(f"{name}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
     if len(raw) > most_bytes:
         raise InputError(f"{name}: is larger than {most_bytes:,} bytes: export a shorter period")
-    return SourceFile(name, _decoded(name, raw), sha256(raw).hexdigest(), modified)
+    digest = sha256(raw).hexdigest()
+    note_read(path, digest)
+    return SourceFile(name, _decoded(name, raw), digest, modified)
 
 
 def digest_of(path: str | Path) -> str:
     """SHA-256 of a file, in hexadecimal; empty text where it cannot be read."""
     try:
         with Path(path).open("rb") as file:
-            return file_digest(file, "sha256").hexdigest()
+            digest = file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
+    note_read(path, digest)
+    return digest
 
 
 def stated_date(path: str | Path, exported_at: datetime | None, sha256: str | None) -> datetime | None:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-__all__ = ["ENGINE_NAME", "ChapterEngine", "Failure", "failures_of"]
+__all__ = ["ENGINE_NAME", "IN_PROCESS_NAME", "ChapterEngine", "Failure", "InProcessEngine", "failures_of"]
 
 ENGINE_NAME = "afterload"
+IN_PROCESS_NAME = "afterload-in-process"
 KERNEL_NAME = "python3"
 
 
@@ -82,6 +83,44 @@ class ChapterEngine:
     def nb_language(cls, nb: NotebookNode, language: str | None = None) -> str:
         """Language of the chapters."""
         return "python"
+
+
+class InProcessEngine(ChapterEngine):
+    """The same without a kernel, in this process, which should then end: the engine ``afterload-in-process``.
+
+    A cell that does not stop when interrupted is stopped from outside, where the process is a worker of
+    :func:`afterload.report.workers.run_tasks`.
+    """
+
+    @classmethod
+    def execute_notebook(
+        cls,
+        nb: NotebookNode,
+        kernel_name: str,
+        output_path: str | None = None,
+        progress_bar: bool | dict[str, Any] = True,
+        log_output: bool = False,
+        autosave_cell_every: int = 0,
+        start_timeout: int = 60,
+        execution_timeout: float | None = None,
+        **options: Any,
+    ) -> NotebookNode:
+        """Execute the notebook in place and return it; papermill calls this.
+
+        ``lost`` makes it of what a process that has ended had kept: see :class:`afterload.report.lost.Lost`.
+        """
+        from afterload.report.inprocess import run_chapters_here
+
+        return run_chapters_here(
+            nb,
+            output_path=output_path,
+            progress_bar=progress_bar,
+            log_output=log_output,
+            cell_limit_s=execution_timeout or options.get("timeout") or None,
+            stdout_file=options.get("stdout_file"),
+            stderr_file=options.get("stderr_file"),
+            lost=options.get("lost"),
+        )
 
 
 def failures_of(nb: NotebookNode) -> tuple[Failure, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import subprocess
@@ -19,14 +18,10 @@ from nbclient import NotebookClient
 
 from afterload.errors import ChapterError
 
-__all__ = ["START_ATTEMPTS", "OwnKernelManager", "describe_end", "quiet_log", "started_kernel"]
+__all__ = ["START_ATTEMPTS", "OwnKernelManager", "describe_end", "started_kernel"]
 
 START_ATTEMPTS = 3
 END_LIMIT_S = 5
-
-quiet_log = logging.getLogger("afterload.report.kernel")
-quiet_log.addHandler(logging.NullHandler())
-quiet_log.propagate = False
 
 
 class OwnKernelManager(AsyncKernelManager):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,12 @@ from nbformat import NotebookNode
 
 from afterload.errors import InputError, NotFoundError
 
-__all__ = ["make_node", "notebook_text", "read_notebook"]
+__all__ = ["make_node", "notebook_text", "quiet_log", "read_notebook"]
+
+# For libraries that must be given a log and have nothing to say to a user.
+quiet_log = logging.getLogger("afterload.report.quiet")
+quiet_log.addHandler(logging.NullHandler())
+quiet_log.propagate = False
 
 # nbformat is typed in name only: its functions carry no annotations.
 _nbformat: Any = nbformat

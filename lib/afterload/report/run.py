@@ -9,14 +9,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbformat import NotebookNode
 
 from afterload.errors import OutputError, ParameterError
 from afterload.report.bind import bind, parameter_defaults
-from afterload.report.engine import ENGINE_NAME, ChapterEngine, Failure, failures_of
+from afterload.report.engine import (
+    ENGINE_NAME,
+    IN_PROCESS_NAME,
+    ChapterEngine,
+    Failure,
+    InProcessEngine,
+    failures_of,
+)
 from afterload.report.nodes import read_notebook
+
+if TYPE_CHECKING:
+    from afterload.report.lost import Lost
 
 __all__ = ["CELL_TIMEOUT_S", "INJECTED_TAG", "PacketRun", "run_packet"]
 
@@ -48,8 +58,13 @@ def run_packet(
     progress: bool = False,
     cell_timeout_s: float | None = CELL_TIMEOUT_S,
     start_timeout_s: int = START_TIMEOUT_S,
+    engine: str = ENGINE_NAME,
+    lost: Lost | None = None,
 ) -> PacketRun:
     """Bind the chapters, run them with one kernel, and return the executed notebook.
+
+    The ``engine`` ``afterload-in-process`` runs them in this process instead, which should be one of their own; ``lost`` is
+    what such a process had kept when it ended: then nothing runs.
 
     A failing chapter is no exception here: see :attr:`PacketRun.failures`. The notebook carries no
     clocks, durations or paths of this machine in its metadata, so the same inputs give the same bytes.
@@ -59,7 +74,10 @@ def run_packet(
     """
     bound = bind(chapter_paths, title)
     _check_names(parameters, parameter_defaults(bound))
-    executed = _execute(bound, dict(parameters), progress, cell_timeout_s, start_timeout_s)
+    options: dict[str, Any] = {"start_timeout": start_timeout_s, "execution_timeout": cell_timeout_s}
+    if lost is not None:
+        options["lost"] = lost
+    executed = _execute(bound, dict(parameters), progress, engine, options)
     executed.cells = [cell for cell in executed.cells if _MARKER_TAG not in cell.metadata.get("tags", [])]
     failures = failures_of(executed)
     warnings = _take_warnings(executed)
@@ -80,14 +98,15 @@ def _execute(
     bound: NotebookNode,
     parameters: dict[str, Any],
     progress: bool,
-    cell_timeout_s: float | None,
-    start_timeout_s: int,
+    engine: str,
+    options: dict[str, Any],
 ) -> NotebookNode:
     import papermill
     from papermill.engines import papermill_engines
 
     # By hand, so that it also works where entry points are not installed.
     papermill_engines.register(ENGINE_NAME, ChapterEngine)
+    papermill_engines.register(IN_PROCESS_NAME, InProcessEngine)
     with _temporary_folder() as folder, _quiet():
         output = Path(folder) / "packet.ipynb"
         # The failures are in the notebook, which papermill has written before it raises.
@@ -97,12 +116,11 @@ def _execute(
                 # papermill fills in braces of a path; a temporary folder may hold some.
                 str(output).replace("{", "{{").replace("}", "}}"),
                 parameters=parameters,
-                engine_name=ENGINE_NAME,
+                engine_name=engine,
                 request_save_on_cell_execute=False,
                 progress_bar={"desc": "Chapters", "leave": False} if progress else False,
                 log_output=False,
-                start_timeout=start_timeout_s,
-                execution_timeout=cell_timeout_s,
+                **options,
             )
         return read_notebook(output)
 

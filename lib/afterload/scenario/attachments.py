@@ -19,6 +19,7 @@ from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from afterload.errors import UnitError
+from afterload.reads import note_read
 from afterload.scenario.problems import Problem, nearest
 from afterload.units import read_instant, read_number
 
@@ -27,6 +28,7 @@ __all__ = [
     "ArrivalSeries",
     "Attachment",
     "ImpactWindow",
+    "Reading",
     "TimelineEvent",
     "note_digest",
     "read_impacts",
@@ -73,6 +75,31 @@ class ImpactWindow:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What a console shows of one queue at one moment of a recovery; None where it was not looked at.
+
+    Attributes:
+        at: when, with a zone.
+        depth: items waiting.
+        age_min: age of the oldest of them in minutes.
+        arrival_per_min, service_per_min: items a minute in and out.
+        in_flight: items that consumers hold.
+        error_share: share of attempts at the dependency that fail or are throttled.
+        attempts_per_min: attempts a minute at the dependency, retries included.
+    """
+
+    at: datetime
+    queue: str
+    depth: float
+    age_min: float | None = None
+    arrival_per_min: float | None = None
+    service_per_min: float | None = None
+    in_flight: float | None = None
+    error_share: float | None = None
+    attempts_per_min: float | None = None
+
+
+@dataclass(frozen=True)
 class ArrivalSeries:
     """Measured arrival rate: ``rates_per_min[i]`` holds from ``times[i]`` to the next, the last for ``step_min``."""
 
@@ -85,7 +112,7 @@ class ArrivalSeries:
 class Attachment:
     """What was read from one file, and its SHA-256."""
 
-    rows: tuple[TimelineEvent, ...] | tuple[ImpactWindow, ...] | ArrivalSeries | None
+    rows: tuple[TimelineEvent, ...] | tuple[ImpactWindow, ...] | tuple[Reading, ...] | ArrivalSeries | None
     digest: str
 
 
@@ -121,6 +148,7 @@ def _open(path: Path, required: tuple[str, ...], optional: tuple[str, ...], zone
         table.refuse(0, "", reason)
         return table
     table.digest = sha256(raw).hexdigest()
+    note_read(path, table.digest)
     if len(raw) > MAX_BYTES:
         table.refuse(0, "", "is too large", f"at most {MAX_BYTES:,} bytes")
         return table
@@ -211,9 +239,11 @@ def note_digest(path: Path, _zone: ZoneInfo | None) -> tuple[Attachment, list[Pr
     """The SHA-256 of a file that is read later, by whom it concerns; or the problem of opening it."""
     try:
         with path.open("rb") as file:
-            return Attachment(None, file_digest(file, "sha256").hexdigest()), []
+            digest = file_digest(file, "sha256").hexdigest()
     except OSError as problem:
         return Attachment(None, ""), [Problem(str(path), 0, "", problem.strerror or str(problem))]
+    note_read(path, digest)
+    return Attachment(None, digest), []
 
 
 def _truth(text: str) -> bool:

@@ -11,7 +11,7 @@ from afterload import limits
 from afterload.errors import UnitError
 from afterload.scenario.capacity_schema import ControlLoop, Pollers, Removal, TargetGroup
 from afterload.scenario.coupled_schema import AdmissionPlan, Cache, Costs, PlanAutomation, UncertainValue
-from afterload.scenario.evidence_schema import Evidence, Export, Postmortem, Telemetry
+from afterload.scenario.evidence_schema import Evidence, Export, Live, Postmortem, Telemetry
 from afterload.scenario.fields import (
     Count,
     Given,
@@ -39,6 +39,7 @@ from afterload.scenario.fields import (
     none_is_none,
 )
 from afterload.scenario.retry_schema import Idempotency, RetryLimit, WorkerPool
+from afterload.scenario.shared_schema import Shared
 
 __all__ = [
     "REMOVAL_PROCESSES",
@@ -152,6 +153,12 @@ class Dependency(Section):
     ] = "healthy"
     timeout_s: Annotated[Seconds, Field(gt=0, description="Time after which a caller gives up an attempt.")] = 1.0
     cache: Annotated[Cache | None, none_is_none, Field(description="A cache in front of it.")] = None
+    shared_as: Annotated[
+        MaybeLabel,
+        Field(
+            description="Name under which other teams' scenarios know it too; direct_rate is then this team's own traffic."
+        ),
+    ] = None
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
 
@@ -568,6 +575,9 @@ class Scenario(Section):
         MaybeMinutes, Field(description="The same interval as last measured; none: never measured.")
     ] = None
     incident: Annotated[Incident, Field(description="The event that is computed.")]
+    shared: Annotated[
+        Shared, Field(description="Account and region, which other teams may share; used by afterload batch.")
+    ] = Shared()
     dependencies: Annotated[dict[Label, Dependency], Field(description="What queues and stacks call, by name.")] = {}
     queues: Annotated[dict[Label, Queue], Field(description="Deferred work, by name.")] = {}
     call_stacks: Annotated[dict[Label, CallStack], Field(description="Layers that retry, by name.")] = {}
@@ -598,7 +608,7 @@ class Scenario(Section):
         90 * 24 * 60.0
     )
     costs: Annotated[
-        Costs | None, none_is_none, Field(description="What a stale minute and a person-day cost; none: not given.")
+        Costs | None, none_is_none, Field(description="What stale minutes, effort and headroom cost; none: not given.")
     ] = None
     compare_with: Annotated[
         MaybePath, Field(description="An earlier scenario, or the plan file of an earlier run, to compare with.")
@@ -612,3 +622,6 @@ class Scenario(Section):
     ] = ()
     telemetry: Annotated[tuple[Telemetry, ...], Field(description="Measured series of the incident.")] = ()
     postmortem: Annotated[Postmortem | None, none_is_none, Field(description="The team's account of the event.")] = None
+    live: Annotated[
+        Live | None, none_is_none, Field(description="Readings of a recovery that is going on; none: no live chapter.")
+    ] = None

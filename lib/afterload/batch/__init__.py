@@ -1,0 +1,1 @@
+"""Many teams at once: what each reports, what they share, and the page over all of them."""

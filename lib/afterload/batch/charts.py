@@ -1,0 +1,130 @@
+"""Figures of the portfolio: minutes stale by team, and the changes that buy most over all teams."""
+
+from __future__ import annotations
+
+from afterload.batch.portfolio import ChangeTotal, Portfolio, Row
+from afterload.figures.charts import AFTER, BEFORE, alt, chart_of, finish
+from afterload.figures.figure import Figure, Table
+from afterload.units import format_count, format_minutes
+
+__all__ = ["MOST_CHANGES", "MOST_TEAMS", "changes_figure", "stale_figure"]
+
+MOST_TEAMS, MOST_CHANGES = 30, 15
+STALE_METHOD = (
+    "Time from the restore until the first attempts of all of a team's queues are fresh again: the coupled recovery as the "
+    "scenario starts, at its likely values. With the plan: the same with every open change of the team's plan in place."
+)
+CHANGES_METHOD = (
+    "Each open line of each team's plan alone, against that team's drain today; the sum over all teams. Two changes at one "
+    "team overlap, so bars do not add up. Lines that end a never count as teams, not as minutes."
+)
+_SHORT = 44
+
+
+def _minutes(minutes: float | None) -> str:
+    return "never" if minutes is None else format_minutes(minutes)
+
+
+def stale_figure(portfolio: Portfolio) -> Figure | None:
+    """Minutes stale today and with the plan, of the teams that are stale longest; None where none is stale.
+
+    A team that is stale without end has no bar: it stands first in the table.
+    """
+
+    def longest(row: Row) -> tuple[bool, float]:
+        return row.results["fresh_min"] is None, row.results["fresh_min"] or 0.0
+
+    stale = [row for row in portfolio.rows if row.results["couples"] and longest(row) > (False, 0.0)]
+    if not stale:
+        return None
+    shown = sorted(stale, key=lambda row: (*longest(row), row.id), reverse=True)[:MOST_TEAMS]
+    rows = tuple(
+        (
+            portfolio.names[row.id],
+            _minutes(row.results["fresh_min"]),
+            _minutes(row.results["planned_fresh_min"]),
+        )
+        for row in shown
+    )
+    finite = sorted(
+        (row for row in stale if row.results["fresh_min"] is not None),
+        key=lambda row: (-row.results["fresh_min"], row.id),
+    )[:MOST_TEAMS]
+    values = [
+        # The order keeps two teams apart whose names look the same when cut.
+        {"team": _cut(portfolio.names[row.id]), "order": place, "case": case, "minutes": row.results[name]}
+        for place, row in enumerate(finite)
+        for case, name in (("today", "fresh_min"), ("with the plan", "planned_fresh_min"))
+        if row.results[name] is not None
+    ]
+    never = sum(row.results["fresh_min"] is None for row in stale)
+    notes = [f"Teams that are stale without end have no bar: {never:,}."] if never else []
+    if len(stale) > len(shown):
+        notes.append(f"The {len(shown)} teams that are stale longest of {len(stale):,}; the portfolio has them all.")
+    chart = (
+        chart_of(values)
+        .mark_bar()
+        .encode(
+            y=alt.Y("team", type="nominal", sort=[item["team"] for item in values], title=None),
+            x=alt.X("minutes", type="quantitative", title="minutes from the restore to first-attempt age at baseline"),
+            yOffset=alt.YOffset("case", type="nominal", sort=["today", "with the plan"]),
+            color=alt.Color(
+                "case", type="nominal", title=None,
+                scale=alt.Scale(domain=["today", "with the plan"], range=[BEFORE, AFTER]),
+            ),
+            tooltip=[
+                alt.Tooltip("team", type="nominal"), alt.Tooltip("case", type="nominal"),
+                alt.Tooltip("minutes", type="quantitative", format=",.1f"),
+            ],
+        )
+    )  # fmt: skip
+    first = f"{rows[0][0]}: {rows[0][1]} today, {rows[0][2]} with the plan"
+    return Figure(
+        title="Stale longest, today and with the plan",
+        chart=finish(chart, max(160, 24 * len(finite)), "Minutes stale by team"),
+        table=Table(
+            ("Team", "Minutes stale today", "With the plan"), rows, frozenset({"Minutes stale today", "With the plan"})
+        ),
+        source="scenarios of the teams",
+        method=STALE_METHOD,
+        alt=f"Bars of minutes stale for {len(finite)} teams, today and with the plan. Longest: {first}.",
+        notes=tuple(notes),
+    )
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _SHORT else f"{name[: _SHORT - 1]}…"
+
+
+def changes_figure(portfolio: Portfolio) -> Figure | None:
+    """Minutes that each change buys over all teams; None where none buys any."""
+    buying = [item for item in portfolio.changes if item.bought_min > 0]
+    if not buying:
+        return None
+    shown = buying[:MOST_CHANGES]
+    values = [{"change": item.title, "minutes": item.bought_min, "teams": item.teams} for item in shown]
+    chart = (
+        chart_of(values)
+        .mark_bar(color=AFTER)
+        .encode(
+            y=alt.Y("change", type="nominal", sort=None, title=None, axis=alt.Axis(labelLimit=420)),
+            x=alt.X("minutes", type="quantitative", title="minutes of drain bought over all teams, each line alone"),
+            tooltip=[
+                alt.Tooltip("change", type="nominal"), alt.Tooltip("minutes", type="quantitative", format=",.0f"),
+                alt.Tooltip("teams", type="quantitative"),
+            ],
+        )
+    )  # fmt: skip
+    rows = tuple((item.title, format_minutes(item.bought_min), format_count(item.teams)) for item in shown)
+    return Figure(
+        title="What buys most over all teams",
+        chart=finish(chart, max(120, 26 * len(shown)), "Minutes bought by change over all teams"),
+        table=Table(("Change", "Minutes bought", "Teams"), rows, frozenset({"Minutes bought", "Teams"})),
+        source="plans of the teams",
+        method=CHANGES_METHOD,
+        alt=f"Bars of minutes bought by {len(shown)} changes. Most: {_most(shown[0])}.",
+    )
+
+
+def _most(item: ChangeTotal) -> str:
+    return f"{item.title}, {format_minutes(item.bought_min)} at {format_count(item.teams)} teams"

@@ -1,0 +1,230 @@
+"""What one team hands to the portfolio: a small record of its results, its plan and what it asks of shared things.
+
+A record is plain data for JSON, so that it can cross processes and be kept beside a packet; ``data/record.schema.json`` has
+its form. Times are minutes, rates a minute, launch times minutes from the restore; None is "never" for a time, and "not given"
+or "not there" for the rest, as the schema says for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from afterload import limits
+from afterload.coupling import CoupledEstimate
+from afterload.estimates import Estimates, QueueEstimate
+from afterload.findings.audit.facts import Facts
+from afterload.findings.audit.inventory import inventory_of
+from afterload.model.curves import RateProfile
+from afterload.plan import Plan, PlanItem
+from afterload.plan.objectives import verdicts
+from afterload.plan.worth import CASES, Measured
+from afterload.report.packet import slug
+from afterload.scenario import Fleet, LoadedScenario
+
+__all__ = ["RECORD_VERSION", "team_record"]
+
+RECORD_VERSION = 1
+# Arrivals go into a record hour by hour for so long; then their mean in the long run.
+ARRIVALS_H = 48
+LAMBDA = ("sqs-lambda", "lambda-async", "stream-lambda")
+
+
+def team_record(
+    loaded: LoadedScenario,
+    estimates: Estimates,
+    plan: Plan,
+    recovery: CoupledEstimate | None,
+    *,
+    team_id: str | None = None,
+    links: Mapping[str, str] | None = None,
+    objectives: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
+    """One team's record.
+
+    Parameters:
+        loaded, estimates, plan, recovery: the scenario and its results, as the packet has them.
+        team_id: stable name of the team over runs; the name of its packet's files if not given.
+        links: paths of the team's files relative to the page: ``packet``, ``notebook``, ``plan_csv``, ``plan_md``,
+            ``plan_json``, ``runbook``; those that are there.
+        objectives: limits by name, as :func:`afterload.plan.objectives.read_objective` reads them; the scenario's own if
+            not given.
+    """
+    scenario = loaded.scenario
+    judged = [
+        {
+            "name": item.name, "subject": item.subject, "limit": _rounded(item.limit), "value": _rounded(item.value),
+            "level": item.level, "met": item.met, "words": item.words,
+        }
+        for item in verdicts(estimates, objectives)
+    ]  # fmt: skip
+    incident = scenario.incident
+    return {
+        "record": RECORD_VERSION,
+        "id": team_id or slug(scenario.team),
+        "team": scenario.team,
+        "owner": scenario.owner,
+        "services": sorted({queue.service for queue in scenario.queues.values()}),
+        "incident": incident.name,
+        "outage_min": _rounded(incident.outage_min),
+        "hypothetical": scenario.hypothetical,
+        "input_sha256": loaded.digest,
+        "objective_min": _rounded(scenario.recovery_objective_min),
+        "met": all(item["met"] for item in judged) if judged else None,
+        "verdicts": judged,
+        "results": _results(estimates, plan, recovery),
+        "plan": [_line(plan, item, scenario.costs.stale_minute if scenario.costs else None) for item in plan.open],
+        "costs": None
+        if scenario.costs is None
+        else {
+            "stale_minute": scenario.costs.stale_minute,
+            "person_day": scenario.costs.person_day,
+            "currency": scenario.costs.currency,
+        },
+        "shares": _shares(loaded, estimates),
+        "links": dict(links or {}),
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(float(value), 6)
+
+
+def _results(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None) -> dict[str, Any]:
+    """The headline numbers. ``couples`` tells if there is anything to recover: only then is None of a time never."""
+    appraisal = plan.appraisal
+    today: Measured | None = None if appraisal is None else appraisal.today[CASES[0]]
+    planned: Measured | None = None if appraisal is None else appraisal.planned[CASES[0]]
+    worst, stack, fleet = estimates.worst_queue, estimates.worst_stack, estimates.slowest_fleet
+    low, high = (None, None) if today is None or not appraisal or not appraisal.draws else today.spread("fresh_min")
+    return {
+        "couples": today is not None,
+        "fresh_min": None if today is None else _rounded(today.likely("fresh_min")),
+        "fresh_p10_min": _rounded(low),
+        "fresh_p90_min": _rounded(high),
+        "draws": 0 if appraisal is None else appraisal.draws,
+        "drain_min": None if today is None else _rounded(today.likely("empty_min")),
+        "planned_fresh_min": None if planned is None else _rounded(planned.likely("fresh_min")),
+        "planned_drain_min": None if planned is None else _rounded(planned.likely("empty_min")),
+        "lost": None if today is None else _rounded(today.likely("lost")),
+        "peak_attempts_per_min": None if today is None else _rounded(today.likely("peak_attempts_per_min")),
+        "alone_fresh_min": None if worst is None else _rounded(_slowest(estimates, "fresh_age_back_min")),
+        "alone_drain_min": None if worst is None else _rounded(_slowest(estimates, "drain_min")),
+        "worst_queue": None if worst is None else worst.name,
+        "multiplier": None if stack is None else _rounded(stack.result.multiplier),
+        "worst_stack": None if stack is None else stack.name,
+        "launch_min": None if fleet is None else _rounded(fleet.in_service_min),
+        "slowest_fleet": None if fleet is None else fleet.name,
+        "certain": None if recovery is None else recovery.today.is_certain,
+    }
+
+
+def _slowest(estimates: Estimates, name: str) -> float | None:
+    times = [getattr(queue, name) for queue in estimates.queues.values()]
+    return None if any(time is None for time in times) else max(times)
+
+
+def _line(plan: Plan, item: PlanItem, stale_minute: float | None) -> dict[str, Any]:
+    bought = item.bought_min
+    drain = item.drain
+    fresh = None if item.worths is None else item.worths[CASES[0]].alone["fresh_min"].bought
+    return {
+        "id": item.id,
+        "change": item.change,
+        "title": plan.change(item).title,
+        "target": item.target,
+        "bought_min": _rounded(bought),
+        "cost_min": _rounded(item.cost_min),
+        "stale_bought_min": None if fresh is None else _rounded(max(0.0, fresh)),
+        "ends_never": bool(drain is not None and drain.ended),
+        "effort_days": _rounded(plan.effort_days(item)),
+        "saves": None if bought is None or stale_minute is None else _rounded(bought * stale_minute),
+    }
+
+
+def _shares(loaded: LoadedScenario, estimates: Estimates) -> dict[str, Any]:
+    """What the team asks of things that others may ask for too."""
+    scenario = loaded.scenario
+    shared = scenario.shared
+    concurrency, source = shared.concurrency, "scenario"
+    if concurrency is None and scenario.exports:
+        exported, where = Facts(estimates, inventory_of(loaded)).account_concurrency
+        concurrency, source = (None, "") if "default" in where else (exported, "export")
+    if concurrency is None:
+        concurrency, source = limits.whole("lambda.account_concurrency.default"), "published default"
+    return {
+        "account": shared.account,
+        "region": shared.region,
+        "concurrency": concurrency,
+        "concurrency_source": source,
+        "reserved_elsewhere": shared.reserved_elsewhere,
+        "dependencies": [
+            {
+                "name": name,
+                "shared_as": item.shared_as,
+                "tested_rate_per_min": _rounded(item.tested_rate_per_min),
+                "direct_rate_per_min": _rounded(item.direct_rate_per_min),
+            }
+            for name, item in scenario.dependencies.items()
+        ],
+        "queues": [_queue(item) for item in estimates.queues.values()],
+        "fleets": [
+            _fleet(item.name, item.fleet, item.missing, item.in_service_min) for item in estimates.fleets.values()
+        ],
+    }
+
+
+def _queue(item: QueueEstimate) -> dict[str, Any]:
+    queue, recovery = item.queue, item.recovery
+    rate = item.service_rate_now_per_min
+    concurrency: float | None = None
+    if queue.stream is not None:
+        concurrency = float(queue.stream.shards * queue.stream.parallelisation)
+    elif queue.item_time_s is not None:
+        concurrency = rate * queue.item_time_s / 60
+    starts, rates = _hourly(item.load.arrivals, item.load.outage_min)
+    return {
+        "name": item.name,
+        "dependency": queue.dependency,
+        "runs_on_lambda": queue.service in LAMBDA,
+        "function": queue.resources.function,
+        "reserved_concurrency": queue.reserved_concurrency,
+        "cap_concurrency": queue.concurrency_limit,
+        # Items in work at once while it drains, by Little's law: rate times time of an item.
+        "drain_concurrency": _rounded(concurrency),
+        "drain_rate_per_min": _rounded(rate),
+        "backlog": _rounded(max(0.0, recovery.backlog_at_restore - recovery.superseded)),
+        "arrivals_from_min": starts,
+        "arrivals_per_min": rates,
+        "drain_min": _rounded(item.drain_min),
+    }
+
+
+def _hourly(profile: RateProfile, restore: float) -> tuple[list[float], list[float]]:
+    """Mean arrivals of each hour from the restore on, equal neighbours as one, then the mean in the long run."""
+    edges = [60.0 * hour for hour in range(ARRIVALS_H + 1)]
+    sums = [float(profile.cumulative(restore + edge)) for edge in edges]
+    means = [round(max(0.0, later - earlier) / 60, 6) for earlier, later in pairwise(sums)]
+    means.append(round(profile.mean_tail_per_min, 6))
+    kept = [place for place, mean in enumerate(means) if place == 0 or mean != means[place - 1]]
+    return [edges[place] for place in kept], [means[place] for place in kept]
+
+
+def _fleet(name: str, fleet: Fleet, missing: int, in_service_min: float) -> dict[str, Any]:
+    shape = fleet.launch
+    return {
+        "name": name,
+        "missing": missing,
+        "per_request": shape.instances_per_request,
+        "from_min": _rounded(fleet.launches_from_min),
+        "start_delay_s": _rounded(shape.boot_time_s + shape.network_delay_s),
+        "request_burst": shape.request_burst,
+        "requests_per_s": _rounded(shape.request_refill_per_s),
+        "instance_burst": shape.instance_burst,
+        "instances_per_s": _rounded(shape.instance_refill_per_s),
+        "throttle_factor": _rounded(shape.throttle_factor),
+        "other_callers_share": _rounded(shape.other_callers_share),
+        "buckets_full": _rounded(shape.buckets_full),
+        "in_service_min": _rounded(in_service_min),
+    }

@@ -1,0 +1,159 @@
+"""The page and the JSON of the portfolio as text: the same bytes, nothing that runs, nothing of the machine."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import random
+import re
+from collections.abc import Callable
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from afterload.batch.index import index_html, index_json
+from afterload.batch.portfolio import build_portfolio
+
+Make = Callable[..., dict[str, Any]]
+Records = list[dict[str, Any]]
+FAILURES = (("bad", "bad.yaml", "bad input", "bad.yaml:3: rate is -4"), ("slow", "slow.yaml", "time limit", "600 s"))
+HOSTILE = (
+    "</script><script>window.pwned = 1</script>", "<img src=x onerror='window.pwned = 2'>", "=HYPERLINK(\"//evil\")",
+    "\u202eevil\u202c", "{{ 7 * 7 }}{% raise %}", "'\"><b>bold", "javascript:alert(1)",
+)  # fmt: skip
+
+
+class Texts(HTMLParser):
+    """Visible text, addresses and element names of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.links: list[str] = []
+        self.tags: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._hidden += tag in ("script", "style")
+        self.links += [value or "" for name, value in attrs if name in ("href", "src")]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in ("script", "style")
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.words.append(data)
+
+
+def read(page: str) -> Texts:
+    texts = Texts()
+    texts.feed(page)
+    return texts
+
+
+def test_the_same_results_give_the_same_bytes(records: Records) -> None:
+    one = build_portfolio(records, FAILURES)
+    mixed = list(records)
+    random.Random(4).shuffle(mixed)
+    other = build_portfolio(json.loads(json.dumps(mixed)), FAILURES[::-1])
+    assert index_html(one) == index_html(other)
+    assert index_json(one) == index_json(other)
+    again = build_portfolio(records, FAILURES, json.loads(index_json(one)))
+    assert index_html(again) == index_html(build_portfolio(mixed, FAILURES, json.loads(index_json(other))))
+
+
+def test_nothing_of_the_machine_is_on_the_page(records: Records) -> None:
+    portfolio = build_portfolio(records, FAILURES)
+    for text in (index_html(portfolio), index_json(portfolio)):
+        assert str(Path.home()) not in text
+        assert "/tmp" not in text
+
+
+def test_the_policy_names_every_script_and_no_other(records: Records) -> None:
+    page = index_html(build_portfolio(records))
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy is not None
+    assert "default-src 'none'" in policy[1]
+    assert "base-uri 'none'; form-action 'none'" in policy[1]
+    named = re.findall(r"'sha256-([^']+)'", html.unescape(policy[1]))
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+    digests = [base64.b64encode(sha256(text.encode()).digest()).decode() for text in scripts]
+    assert digests == named
+    assert "unsafe-eval" not in policy[1]
+    assert "unsafe-inline" not in policy[1].split("script-src")[1].split(";")[0]
+
+
+def test_every_number_has_a_unit_and_none_is_odd(records: Records) -> None:
+    words = " ".join(read(index_html(build_portfolio(records, FAILURES, None))).words)
+    for odd in ("None", "NaN", "nan", "inf", "undefined"):
+        assert not re.search(rf"(?<![\w]){odd}(?![\w])", words), odd
+    # No number below zero; a dash between words or in dates is none. The failure tells of one.
+    assert not re.search(r"(?<![\w.–-])-\d", words.replace("rate is -4", ""))
+
+
+def test_the_page_says_what_the_numbers_are(bare: Make, queue: Make, line: Make) -> None:
+    shares = {"account": "1", "region": "r", "queues": [queue(cap_concurrency=600)]}
+    records = [
+        bare("Orders", shares=shares, plan=[line(bought_min=120.0)], links={"packet": "a b.html", "plan_csv": "o.csv"}),
+        bare("Pay", met=True, shares=shares, results={"fresh_min": 56.0}),
+    ]
+    texts = read(index_html(build_portfolio(records, FAILURES)))
+    words = re.sub(r"\s+", " ", " ".join(texts.words))
+    for sentence in (
+        "1 of 2", "teams within their recovery objective", "400 min", "stale in all after the restore, 6 h 40 min",
+        "“Drain cap”: 120 min of drain at 1 team", "2 teams ask for 1,200 at once where 1,000 are there",
+        "failed and not in these numbers", "bad.yaml:3: rate is -4", "How this is computed",
+    ):  # fmt: skip
+        assert sentence in words, sentence
+    assert {"a%20b.html", "o.csv", "index.json"} <= set(texts.links)
+
+
+def test_hostile_text_stays_text(bare: Make, queue: Make, fleet: Make, line: Make) -> None:
+    records = []
+    for place, name in enumerate(HOSTILE):
+        shares = {
+            "account": HOSTILE[0], "region": name, "queues": [queue(name, dependency=name)], "fleets": [fleet(name)],
+            "dependencies": [{"name": name, "shared_as": HOSTILE[1], "tested_rate_per_min": 100.0, "direct_rate_per_min": 5.0}],
+        }  # fmt: skip
+        costs = {"stale_minute": 1.0, "person_day": 1.0, "currency": name}
+        results = {"worst_queue": name, "slowest_fleet": name, "worst_stack": name}
+        links = {"packet": name, "plan_md": f"//{name}"}
+        plan = [line(title=name, target=name)]
+        records += [
+            bare(name, id=f"{name}{place}{n}", shares=shares, plan=plan, results=results, links=links, costs=costs)
+            for n in range(2)
+        ]
+    failures = [(name, name, name, name) for name in HOSTILE]
+    page = index_html(build_portfolio(records, failures))
+    texts = read(page)
+    assert texts.tags.count("script") == page.count("<script")
+    assert "window.pwned = 1</script>" not in page
+    assert "img" not in texts.tags
+    assert "<b>bold" not in page
+    plain = " ".join(texts.words)
+    assert "{{ 7 * 7 }}{% raise %}" in plain
+    for link in texts.links:
+        assert not re.match(r"(?i)[a-z][a-z0-9+.-]*:|//", link) or link == "data:,", link
+    assert json.loads(index_json(build_portfolio(records, failures)))["failures"][0]["text"] in HOSTILE
+
+
+def test_without_any_team(bare: Make) -> None:
+    page = index_html(build_portfolio([], FAILURES))
+    assert "bad.yaml:3" in page
+    assert "vegaEmbed=" not in page
+    assert "No two teams name the same" in page
+    assert index_html(build_portfolio([]))
+
+
+def test_the_json_holds_every_number_of_the_page(records: Records) -> None:
+    portfolio = build_portfolio(records, FAILURES)
+    index = json.loads(index_json(portfolio))
+    assert (index["index"], len(index["teams"]), len(index["failures"])) == (1, len(records), 2)
+    assert index["totals"]["stale_min"] == pytest.approx(sum(r["results"]["fresh_min"] or 0 for r in records))
+    assert [item["key"] for item in index["shared"]] == [item.key for item in portfolio.shared]
+    assert {item["id"] for item in index["teams"]} == {item["id"] for item in records}

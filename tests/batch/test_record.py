@@ -1,0 +1,103 @@
+"""Records: their form, and that their numbers are those of the packet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from afterload.estimates import estimate
+from afterload.plan.objectives import verdicts
+from afterload.resources import resource
+from afterload.scenario import load_scenario
+
+SCHEMA = json.loads(resource("data", "record.schema.json").read_text(encoding="utf-8"))
+SHARED = """
+shared:
+  account: 012345678901
+  region: us-east-1
+"""
+
+
+def test_records_have_the_form_of_the_schema(records: list[dict[str, Any]]) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    for record in records:
+        text = json.dumps(record, allow_nan=False)
+        jsonschema.validate(json.loads(text), SCHEMA)
+
+
+def test_the_schema_names_every_field(records: list[dict[str, Any]]) -> None:
+    def names(schema: dict[str, Any], value: Any) -> None:
+        if isinstance(value, dict) and "properties" in schema:
+            # The batch adds the parts of a packet that failed, where there are any.
+            assert set(schema["properties"]) - {"failures"} == set(value)
+            for name, part in value.items():
+                names(schema["properties"][name], part)
+        elif isinstance(value, list):
+            for part in value:
+                names(schema["items"], part)
+
+    for record in records:
+        names(SCHEMA, record)
+
+
+def test_orders_has_the_numbers_of_its_packet(make_record: Callable[..., dict[str, Any]]) -> None:
+    record = make_record("builtin:scenarios/orders.yaml")
+    results = record["results"]
+    # Planning guide: 172 min at 1,200 a minute, drained at 600 a minute to spare; five layers of three tries.
+    assert results["alone_fresh_min"] == pytest.approx(344)
+    assert results["multiplier"] == pytest.approx(3**5)
+    assert (record["id"], results["worst_queue"], results["slowest_fleet"]) == ("orders", "orders", "checkout-api")
+    # 3,000 instances, 100 a request: 1,000 s in the buckets and 150 s until each serves; docs/model.md section 4.
+    assert results["launch_min"] == pytest.approx(1_150 / 60)
+    queue = record["shares"]["queues"][0]
+    assert (queue["backlog"], queue["arrivals_from_min"], queue["arrivals_per_min"]) == (206_400, [0], [1_200])
+    # Little's law: 1,800 a minute of 2 s each.
+    assert queue["drain_concurrency"] == pytest.approx(60)
+    loaded = load_scenario("builtin:scenarios/orders.yaml")
+    assert [item["words"] for item in record["verdicts"]] == [item.words for item in verdicts(estimate(loaded))]
+    assert record["met"] is all(item.met for item in verdicts(estimate(loaded)))
+
+
+def test_arrivals_of_a_record_are_those_of_the_day(make_record: Callable[..., dict[str, Any]]) -> None:
+    record = make_record("builtin:scenarios/render-fleet.yaml")
+    queue = next(item for item in record["shares"]["queues"] if item["name"] == "thumbnails")
+    loaded = load_scenario("builtin:scenarios/render-fleet.yaml")
+    hourly = loaded.scenario.queues["thumbnails"].arrival_rate.hour_of_day_per_min
+    assert hourly is not None
+    # Restored at 9:10: each hour of the record has 50 min of one rate and 10 min of the next.
+    rates = dict(zip(queue["arrivals_from_min"], queue["arrivals_per_min"], strict=True))
+    assert rates[0.0] == pytest.approx((50 * hourly[9] + 10 * hourly[10]) / 60)
+    assert rates[300.0] == pytest.approx((50 * hourly[14] + 10 * hourly[15]) / 60)
+    assert queue["arrivals_from_min"][-1] == 48 * 60
+    assert queue["arrivals_per_min"][-1] == pytest.approx(sum(hourly) / 24)
+
+
+@pytest.mark.parametrize(
+    ("given", "limit", "source"),
+    [("", 1_000, "published default"), ("  concurrency: 5,000\n", 5_000, "scenario")],
+)
+def test_where_the_limit_of_an_account_comes_from(
+    make_record: Callable[..., dict[str, Any]], tmp_path: Path, given: str, limit: int, source: str
+) -> None:
+    file = tmp_path / "team.yaml"
+    text = resource("data", "scenarios", "checkout-api.yaml").read_text(encoding="utf-8")
+    file.write_text(text + SHARED + given, encoding="utf-8")
+    shares = make_record(file)["shares"]
+    assert (shares["account"], shares["region"]) == ("012345678901", "us-east-1")
+    assert (shares["concurrency"], shares["concurrency_source"]) == (limit, source)
+
+
+def test_the_limit_of_an_account_from_an_export(make_record: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    settings = {"AccountLimit": {"ConcurrentExecutions": 2500, "UnreservedConcurrentExecutions": 2400}}
+    (tmp_path / "account.json").write_text(json.dumps(settings), encoding="utf-8")
+    file = tmp_path / "team.yaml"
+    text = resource("data", "scenarios", "checkout-api.yaml").read_text(encoding="utf-8")
+    exports = "\nexports:\n  - { file: account.json, exported_at: 2026-05-01T00:00Z }\n"
+    file.write_text(text + SHARED + exports, encoding="utf-8")
+    shares = make_record(file)["shares"]
+    assert (shares["concurrency"], shares["concurrency_source"]) == (2_500, "export")
