@@ -17,7 +17,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.representer import SafeRepresenter
 
 from afterload.errors import InputError
-from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, plain, read_text
+from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_text
 
 __all__ = ["YamlText", "dump", "inline"]
 
@@ -51,14 +51,15 @@ def dump(value: Any) -> str:
 class YamlText:
     """The text of a YAML file that is changed value by value.
 
-    ``name`` stands in messages. Raises :class:`InputError` where the text is not YAML.
+    ``name`` stands in messages; ``tree`` is what the text reads as, not to be changed. A copy is changed by itself.
+    Raises :class:`InputError` where the text is not YAML.
     """
 
     def __init__(self, text: str, name: str) -> None:
         self.text = text
         self.name = name
-        self._written = read_text(text, name).data
-        self._data = plain(self._written)
+        self.tree = read_text(text, name)
+        self._data = plain(self.tree.data)
 
     @property
     def data(self) -> Any:
@@ -158,22 +159,22 @@ class YamlText:
 
     def _at(self, path: DataPath) -> Any:
         """A value with its numbers as they are written."""
-        here = self._written
+        here = self.tree.data
         for part in path:
             here = here[part]
         return here
 
     def _replace(self, text: str, wanted: Any, path: DataPath) -> None:
         try:
-            written = read_text(text, self.name).data
-            seen = plain(written)
+            tree = read_text(text, self.name)
         except InputError:
-            written = seen = None
+            tree = YamlTree(None)
+        seen = plain(tree.data)
         if seen != wanted:
             raise InputError(
                 f"{self.name}: {_dotted(path)} is written in a way that cannot be changed alone: change it by hand"
             )
-        self.text, self._data, self._written = text, seen, written
+        self.text, self._data, self.tree = text, seen, tree
 
 
 class _Edit:

@@ -36,7 +36,14 @@ from afterload.scenario.readings import read_readings
 from afterload.scenario.schema import Queue, Scenario
 from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_file, read_text
 
-__all__ = ["LoadedScenario", "as_written", "load_scenario", "load_scenario_text", "locate_scenario"]
+__all__ = [
+    "LoadedScenario",
+    "as_written",
+    "load_scenario",
+    "load_scenario_text",
+    "load_scenario_tree",
+    "locate_scenario",
+]
 
 # Problems shown of one attached file; the rest is counted.
 MOST_ROWS = 100
@@ -153,8 +160,13 @@ def load_scenario_text(text: str, path: str | Path, overrides: Overrides = None)
 
     Raises what :func:`load_scenario` raises.
     """
+    return load_scenario_tree(read_text(text, str(Path(path))), path, overrides)
+
+
+def load_scenario_tree(tree: YamlTree, path: str | Path, overrides: Overrides = None) -> LoadedScenario:
+    """The same for a text that was read already. Raises what :func:`load_scenario` raises."""
     file = Path(path)
-    return _load(read_text(text, str(file)), file, file.name, overrides)
+    return _load(replace(tree, name=str(file)), file, file.name, overrides)
 
 
 def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> LoadedScenario:

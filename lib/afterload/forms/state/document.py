@@ -132,7 +132,13 @@ def _moved(text: str, scenario: str) -> str:
 
 def _named_files(data: Any) -> Iterator[DataPath]:
     """Where a scenario names other files."""
-    yield from (("incident", "timeline"), ("incident", "impacts"), ("postmortem", "timeline"), ("compare_with",))
+    yield from (
+        ("incident", "timeline"),
+        ("incident", "impacts"),
+        ("postmortem", "timeline"),
+        ("live", "log"),
+        ("compare_with",),
+    )
     yield from (("queues", name, "arrival_rate", "series") for name in data.get("queues") or ())
     for part in ("exports", "telemetry"):
         yield from ((part, place, "file") for place in range(len(data.get(part) or ())))

@@ -6,6 +6,7 @@ import difflib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from afterload.plan.compare import Comparison, Snapshot, compare
 from afterload.scenario import Overrides, Scenario, dotted, read_overrides
 from afterload.scenario.overrides import locate
 from afterload.yamledit import YamlText
-from afterload.yamltree import DataPath, read_text
+from afterload.yamltree import DataPath
 
 __all__ = ["FormState"]
 
@@ -64,7 +65,7 @@ class FormState(HasTraits):
         self._dragged: dict[str, tuple[DataPath, Any]] = {}
         self._snapshots: dict[str, Snapshot] = {}
         self._read: Results | None = None
-        self._data_of: tuple[str, Any] | None = None
+        self._edited: YamlText | None = None
         self.pins: dict[str, str] = {}
         self.text = self.document.text
         self._look()
@@ -94,9 +95,13 @@ class FormState(HasTraits):
     @property
     def data(self) -> Any:
         """The values of the text, with their numbers as written; not to be changed."""
-        if self._data_of is None or self._data_of[0] != self.text:
-            self._data_of = (self.text, read_text(self.text, self.name).data)
-        return self._data_of[1]
+        return self._yaml().tree.data
+
+    def _yaml(self) -> YamlText:
+        """The text as it was read last: reading it again takes longer than anything else here."""
+        if self._edited is None or self._edited.text != self.text:
+            self._edited = YamlText(self.text, self.name)
+        return self._edited
 
     def value(self, path: DataPath) -> Any:
         """The value at a path of the text; None where nothing stands."""
@@ -274,10 +279,11 @@ class FormState(HasTraits):
         """One step of changes to the text; all of it or nothing. Raises :class:`InputError` where it cannot be made."""
         if typed_into is None:
             self.settle()
-        edit = YamlText(self.text, self.name)
+        edit = copy(self._yaml())
         yield edit
         if edit.text == self.text:
             return
+        self._edited = edit
         now = self._clock()
         if typed_into is not None:
             is_same = self._typing is not None and self._typing[0] == typed_into and now - self._typing[1] < TYPING_S
@@ -305,7 +311,11 @@ class FormState(HasTraits):
 
     def _look(self) -> None:
         """Read the text: new results if it is a scenario, else the problems beside the last good ones."""
-        loaded, problems = read(self.text, self.document.base)
+        try:
+            loaded, problems = read(self._yaml().tree, self.document.base)
+        except InputError as problem:
+            # A file that is no YAML: nothing of it can be edited.
+            loaded, problems = None, {"": (str(problem),)}
         self.problems = problems
         self.is_current = loaded is not None
         if loaded is not None:
@@ -339,7 +349,7 @@ class FormState(HasTraits):
                 if value is None:
                     edit.remove(path)
                     continue
-                data = read_text(edit.text, self.name).data
+                data = edit.tree.data
                 where = locate(data, dotted(path), Scenario)
                 if where != path and isinstance(value, str):
                     edit.rename(where, str(path[-1]))

@@ -23,6 +23,7 @@ PARTS: Mapping[str, str] = {
     "clients": "Clients", "fleets": "Fleet", "control_loops": "Control loop", "worker_pools": "Worker pool",
     "admission": "Admission", "plan_automation": "Plan automation", "uncertain": "Range", "costs": "Costs",
     "exports": "Export", "telemetry": "Telemetry", "evidence": "Evidence", "postmortem": "Postmortem",
+    "live": "Readings while it recovers", "shared": "Account and region",
 }  # fmt: skip
 
 

@@ -12,9 +12,10 @@ from afterload.errors import AfterloadError, InputError, ScenarioError
 from afterload.estimates import Estimates, estimate
 from afterload.plan import Plan, build_plan
 from afterload.plan.worth import edited
-from afterload.scenario import LoadedScenario, Problem, load_scenario_text
+from afterload.scenario import LoadedScenario, Problem
+from afterload.scenario.load import load_scenario_tree
 from afterload.scenario.problems import dotted
-from afterload.yamltree import DataPath
+from afterload.yamltree import DataPath, YamlTree, read_text
 
 __all__ = ["Problems", "Results", "read"]
 
@@ -65,10 +66,11 @@ class Results:
         return Results.of(edited(self.loaded, [{dotted(path): value} for path, value in values]))
 
 
-def read(text: str, base: Path) -> tuple[LoadedScenario | None, Problems]:
+def read(text: str | YamlTree, base: Path) -> tuple[LoadedScenario | None, Problems]:
     """The scenario of a text, or what is wrong with it: messages by the path of the field; under "" what has no field."""
     try:
-        return load_scenario_text(text, base), {}
+        tree = text if isinstance(text, YamlTree) else read_text(text, str(base))
+        return load_scenario_tree(tree, base), {}
     except ScenarioError as error:
         found: Problems = {}
         for problem in error.problems:

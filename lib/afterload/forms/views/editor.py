@@ -22,7 +22,7 @@ __all__ = ["REST_S", "Editor"]
 
 # A hand that has not moved for so long rests: with the time of the work itself, bands follow within half a second. The plan
 # takes longest, so it waits a little more.
-REST_S, PLAN_S = 0.2, 0.5
+REST_S, PLAN_S = 0.2, 0.8
 
 
 class Editor:
