@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help report test check lab bench format references constraints clean
+.PHONY: help report test check lab app bench format references constraints clean
 
 # The first of these that is new enough; else plain python3, whose age is then reported.
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -10,11 +10,13 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
   done; echo python3)
 VENV ?= .venv
 LAB_ARGS ?=
+APP_ARGS ?=
 
 # One stamp for each set of packages. Paths stay relative: a clone may lie below a folder with a space in its name.
 BIN := $(VENV)/bin
 PACKAGE := $(VENV)/installed-package
 LAB := $(VENV)/installed-lab
+APP := $(VENV)/installed-app
 TEST := $(VENV)/installed-test
 PINNED := pyproject.toml constraints.txt
 
@@ -39,6 +41,9 @@ check: $(TEST) ## format, lint, types and the order of imports
 
 lab: $(LAB) ## the chapters in JupyterLab (LAB_ARGS=... is passed on)
 	$(BIN)/python -m jupyterlab workbooks $(LAB_ARGS)
+
+app: $(APP) ## the chapters as an app without code (APP_ARGS=... is passed on)
+	JUPYTER_PATH="$(CURDIR)/templates/jupyter" $(BIN)/python -m voila workbooks --template=afterload $(APP_ARGS)
 
 bench: $(TEST) ## time the packet and the batch
 	$(BIN)/python tools/bench.py
@@ -68,9 +73,13 @@ $(LAB): $(PINNED)
 	@$(call install,--extra lab)
 	@touch $(PACKAGE) $@
 
+$(APP): $(PINNED)
+	@$(call install,--extra app)
+	@touch $(PACKAGE) $@
+
 $(TEST): $(PINNED)
-	@$(call install,--extra lab --extra test)
-	@touch $(PACKAGE) $(LAB) $@
+	@$(call install,--extra lab --extra app --extra test)
+	@touch $(PACKAGE) $(LAB) $(APP) $@
 
 define install
 command -v "$(PYTHON)" >/dev/null || { echo "error: no Python found: install Python 3.11 or newer \

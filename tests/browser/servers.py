@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -71,24 +73,29 @@ class Server:
         while not self.address:
             assert self.process.poll() is None, self.log.read_text("utf-8")
             assert time.monotonic() < deadline, self.log.read_text("utf-8")
-            for path in self.runtime.glob("jpserver-*.json"):
-                try:
-                    at = json.loads(path.read_text("utf-8"))["port"]
-                except (ValueError, KeyError):
-                    continue
+            for at in self._ports():
                 with socket.socket() as probe:
                     if probe.connect_ex(("127.0.0.1", at)) == 0:
                         self.address = f"http://127.0.0.1:{at}"
             time.sleep(0.1)
 
+    def _ports(self) -> Iterator[int]:
+        """The port that the server says it has; Voila says it in its log alone."""
+        if self.app == "voila":
+            yield from map(int, re.findall(r"http://127\.0\.0\.1:(\d+)/", self.log.read_text("utf-8")))
+        for path in self.runtime.glob("jpserver-*.json"):
+            with suppress(ValueError, KeyError):
+                yield json.loads(path.read_text("utf-8"))["port"]
+
     def _arguments(self, port: int) -> list[str]:
         if self.app == "voila":
+            self.env["JUPYTER_PATH"] = str(ROOT / "templates" / "jupyter")
             return [
                 str(self.notebooks),
                 f"--port={port}",
                 "--Voila.ip=127.0.0.1",
                 f"--token={self.token}",
-                "--show_tracebacks=True",
+                "--template=afterload",
             ]
         return [
             "--allow-root",
@@ -96,7 +103,7 @@ class Server:
             f"--ServerApp.port={port}",
             f"--ServerApp.root_dir={self.notebooks}",
             f"--IdentityProvider.token={self.token}",
-            *(["--LabApp.expose_app_in_browser=True"] if self.app == "jupyterlab" else []),
+            f"--{'LabApp' if self.app == 'jupyterlab' else 'JupyterNotebookApp'}.expose_app_in_browser=True",
         ]
 
     def stop(self) -> None:

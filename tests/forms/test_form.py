@@ -341,6 +341,21 @@ def test_a_shipped_example_is_saved_as_a_copy(name: str, tmp_path: Path, monkeyp
     assert estimate(copy).queues.keys() == estimate(shipped).queues.keys()
 
 
+def test_another_file_is_opened_in_the_same_form(form: FormState, tmp_path: Path) -> None:
+    form.set(("recovery_objective",), "200 min")
+    with pytest.raises(InputError, match="changes that are not saved"):
+        form.open("other.yaml")
+    form.save()
+    form.open(str(tmp_path / "new.yaml"))
+    assert form.results is None
+    assert not form.can_undo
+    assert "team: is missing" in form.problem_lines[0] + form.problem_lines[1]
+    form.open("builtin:scenarios/checkout-api.yaml")
+    assert form.problems == {}
+    assert form.results is not None
+    assert list(form.results.estimates.stacks) == ["pay", "quote"]
+
+
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_bytes(b"team: \xff\xfe\n")

@@ -458,6 +458,24 @@ class FormState(HasTraits):
             raise
         self.shape += 1
 
+    def open(self, path: str) -> None:
+        """Go on with another file: one that is there, a shipped one, or a new one, which begins empty.
+
+        Raises :class:`InputError` where changes would be lost, or the file cannot be read.
+        """
+        self.settle()
+        if not path.strip():
+            raise InputError("give the name of a file first")
+        if self.text != self.document.text:
+            raise InputError(f"{self.name} has changes that are not saved: save them first, or reset to the file")
+        self.document = open_document(path.strip())
+        self.text = self.document.text
+        self._undo.clear()
+        self._redo.clear()
+        self.pins.clear()
+        self.results = self._read = None
+        self._moved(f"opened {self.path}" if not self.document.is_new else f"{self.path} is not there yet")
+
     def reload(self) -> None:
         """Take the file as it stands on disk now; undo brings this text back."""
         self._dragged.clear()

@@ -42,12 +42,42 @@ function load() {{
   names.forEach((name, place) => {{ globalThis[name] = before[place]; }});
   globalThis.dispatchEvent(new Event("afterload-charts"));
 }}
-export default {{ initialize: load, render: load }};
+
+// The handles of sliders have no name for those who do not see the label beside them.
+function name() {{
+  for (const slider of document.querySelectorAll(".af-form .af-slider")) {{
+    const handle = slider.querySelector("[role=slider]");
+    const label = slider.querySelector(".widget-label")?.textContent ?? "";
+    if (handle && handle.getAttribute("aria-label") !== label) handle.setAttribute("aria-label", label);
+  }}
+  // Keys in the form are for the form: no shortcut of a notebook may take an arrow key, or delete a cell.
+  const parts = ["button", "select", "[tabindex]", "[role=slider]"].map((part) => `.af-form ${{part}}`);
+  for (const part of document.querySelectorAll(parts.join(", "))) {{
+    part.setAttribute("data-lm-suppress-shortcuts", "true");
+  }}
+}}
+
+function render({{ el }}) {{
+  load();
+  let watch = null;
+  const begin = requestAnimationFrame(() => {{
+    const form = el.closest(".af-form");
+    if (!form) return;
+    watch = new MutationObserver(name);
+    watch.observe(form, {{ childList: true, subtree: true }});
+    name();
+  }});
+  return () => {{
+    cancelAnimationFrame(begin);
+    watch?.disconnect();
+  }};
+}}
+export default {{ initialize: load, render }};
 """
 
 
 class ChartRuntime(anywidget.AnyWidget):
-    """What all charts of a page need, sent once. It shows nothing."""
+    """What all charts of a page need, sent once; it shows nothing. It also gives the handles of sliders their names."""
 
     _esm = ""
 

@@ -36,13 +36,14 @@ class Editor:
         self.redo = button("Redo", form.redo, "Make the step again")
         self.reset = button("Reset to file", form.reset, "Go back to the file as it was saved last")
         self.other = widgets.Text(
-            description="or as",
-            placeholder="another-name.yaml",
-            layout={"width": "230px"},
-            style={"description_width": "40px"},
+            description="other file",
+            placeholder="team.yaml",
+            layout={"width": "240px"},
+            style={"description_width": "64px"},
         )
+        opening = button("Open", self._open, "Go on with that file; one that is not there yet begins empty")
         save_as = button("Save as", self._save_as, "Save as another file and go on with that one")
-        bar = widgets.HBox([self.file, self.save, self.undo, self.redo, self.reset, self.other, save_as])
+        bar = widgets.HBox([self.file, self.save, self.undo, self.redo, self.reset, self.other, opening, save_as])
         bar.add_class("af-bar")
         self.notice = widgets.HTML()
         self.asked = widgets.VBox()
@@ -90,6 +91,13 @@ class Editor:
             self.other.value = ""
 
         self._saving(save)
+
+    def _open(self) -> None:
+        try:
+            self.form.open(self.other.value)
+            self.other.value = ""
+        except AfterloadError as problem:
+            self.form.notice = str(problem)
 
     def _saving(self, save: Any) -> None:
         self.asked.children = []

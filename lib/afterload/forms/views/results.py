@@ -53,6 +53,7 @@ class ResultsView:
         """Show at once what is quick: sentences and the data of charts; mark what will follow."""
         results = self.form.results
         if results is None:
+            self._clear()
             return
         group = GROUPS[self.group]
         self.sentences.value = group.answer(results.estimates).html
@@ -66,6 +67,12 @@ class ResultsView:
             self.bands.value = table_html(bands_table(results.recovery))
         if results.plan is not None:
             self.changes.value = answer(results.estimates, results.plan, results.recovery).html
+
+    def _clear(self) -> None:
+        for box in (self.sentences, self.tables, self.bands, self.changes, *self.titles.values()):
+            box.value = ""
+        for chart in self.charts.values():
+            chart.spec = {}
 
     @staticmethod
     def _mark(box: Any, is_there: bool) -> None:
