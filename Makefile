@@ -67,7 +67,7 @@ $(LAB): $(PINNED)
 	@touch $(PACKAGE) $@
 
 $(TEST): $(PINNED)
-	@$(call install,--extra lab --extra test)
+	@$(call install,--extra lab --extra cluster --extra test)
 	@touch $(PACKAGE) $(LAB) $@
 
 define install
