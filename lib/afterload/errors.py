@@ -12,7 +12,8 @@
     ├── ModelError                a model was asked for something without meaning  exit 3
     ├── ChapterError              chapters failed; the packet of the rest exists   exit 4
     ├── OutputError               a result could not be written                    exit 5
-    └── ObjectiveError            an objective of a gate is broken                 exit 6
+    ├── ObjectiveError            an objective of a gate is broken                 exit 6
+    └── ClusterError              a Dask cluster cannot be used, or has gone       exit 7
 
 Doubts that do not stop the work are warnings::
 
@@ -32,6 +33,7 @@ __all__ = [
     "AfterloadWarning",
     "ApproximationWarning",
     "ChapterError",
+    "ClusterError",
     "InputError",
     "LowerBoundWarning",
     "MissingEvidenceWarning",
@@ -116,6 +118,12 @@ class ObjectiveError(AfterloadError):
     """An objective that a gate checks is broken: the inputs are right, the recovery is not good enough."""
 
     exit_code = 6
+
+
+class ClusterError(AfterloadError):
+    """A Dask cluster cannot be reached or used, or has gone in the middle; packets that were made stay."""
+
+    exit_code = 7
 
 
 class AfterloadWarning(UserWarning):

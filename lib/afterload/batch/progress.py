@@ -61,6 +61,15 @@ class Progress:
             with suppress(OSError, ValueError):
                 print(text, file=self._stream, flush=True)
 
+    def note(self, text: str) -> None:
+        """Print one line, above the bar where there is one."""
+        if self._bar is None:
+            self.say(text)
+            return
+        with suppress(OSError, ValueError):
+            print(f"\r\033[K{first_line(text)}", file=self._stream, flush=True)
+            self._bar.render_progress()
+
     def ended(self, team: str, words: str, failed: bool) -> None:
         """One more team is done; ``words`` tell how."""
         self._done += 1
