@@ -43,6 +43,7 @@ lab: $(LAB) ## the chapters in JupyterLab (LAB_ARGS=... is passed on)
 bench: $(TEST) ## time the packet and the batch
 	$(BIN)/python tools/bench.py
 	$(BIN)/python tools/bench_coupled.py
+	$(BIN)/python tools/bench_plan.py
 
 format: $(TEST) ## format the code and notebooks, and mend what ruff can
 	$(BIN)/ruff check --fix .

@@ -3,9 +3,10 @@
     python tools/bench.py [--rounds N]
 
 The packet: `afterload report` against the `papermill` command and then the `jupyter nbconvert` command on the same bound
-notebook. The model: the exact fluid queue against the same queue stepped second by second with numpy. Metrics: a CSV file of
-a million rows against pandas' read_csv, which checks and counts nothing. Runs alternate, so that a change in the machine's
-speed touches both sides.
+notebook. Its parts in one warm process, each time with another arrival rate, in processor seconds: the model, all cells of
+the chapters in IPython's shell, and the page. The model: the exact fluid queue against the same queue stepped second by
+second with numpy. Metrics: a CSV file of a million rows against pandas' read_csv, which checks and counts nothing. Runs
+alternate, so that a change in the machine's speed touches both sides.
 """
 
 from __future__ import annotations
@@ -20,18 +21,28 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
 
+from afterload.coupling import couple, estimate_recovery
+from afterload.estimates import estimate
 from afterload.model.backlog import QueueLoad, RateProfile, recover
+from afterload.plan import build_plan
 from afterload.readers.metrics import read_metrics_file
-from afterload.report.bind import bind
-from afterload.report.nodes import notebook_text
-from afterload.report.packet import chapter_paths
+from afterload.report.bind import PARAMETERS_TAG, bind
+from afterload.report.exporter import PacketExporter
+from afterload.report.nodes import notebook_text, read_notebook
+from afterload.report.packet import chapter_paths, relevant
+from afterload.report.rehearsal import warm_up
+from afterload.scenario import load_scenario
 
 BIN = Path(sys.executable).parent
+EXAMPLE = "builtin:scenarios/orders.yaml"
 
 
 def run(*command: str) -> None:
@@ -68,6 +79,48 @@ def packets(folder: Path, rounds: int) -> None:
         run(str(BIN / "jupyter"), "nbconvert", "--to", "html", executed)
 
     compare("one packet, cold, against papermill + nbconvert", ours, plain, rounds)
+
+
+def parts(packet: Path, rounds: int) -> None:
+    """Processor seconds of the parts of one packet in a process that has made one before."""
+    print(f"{'warm up, once in a process':<44} {processor(warm_up):>10.4f} s")
+    shell = InteractiveShell.instance()
+    nb = read_notebook(packet)
+    title = str(nb.metadata.title)
+    found: dict[str, list[float]] = {"model": [], "cells": [], "page": []}
+    for place in range(rounds):
+        overrides = {"queues.orders.arrival_rate": f"{1201 + place}/min"}
+        found["model"].append(processor(partial(model, overrides)))
+        found["cells"].append(processor(partial(cells, shell, overrides)))
+        found["page"].append(processor(lambda: PacketExporter.shared().to_html(nb, title)))
+    for name, words in (("model", "load, estimate, couple, plan"), ("cells", "all cells"), ("page", "page")):
+        print(f"{f'one packet, warm: {words}':<44} {statistics.median(found[name]):>10.4f} s")
+
+
+def processor(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def model(overrides: dict[str, str]) -> None:
+    loaded = load_scenario(EXAMPLE, overrides)
+    coupling = couple(loaded)
+    if coupling is not None:
+        estimate_recovery(coupling)
+    build_plan(estimate(loaded))
+
+
+def cells(shell: InteractiveShell, overrides: dict[str, str]) -> None:
+    bound = bind(relevant(chapter_paths(), load_scenario(EXAMPLE, overrides)), "bench")
+    for cell in bound.cells:
+        if cell.cell_type == "code":
+            is_parameters = PARAMETERS_TAG in cell.metadata.get("tags", [])
+            with capture_output():
+                done = shell.run_cell(
+                    f"scenario = {EXAMPLE!r}\noverrides = {overrides!r}" if is_parameters else cell.source
+                )
+            done.raise_error()
 
 
 def stepped(arrival: float, service: float, outage: float) -> float:
@@ -121,6 +174,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="afterload-bench-") as folder:
         metrics(Path(folder), rounds)
         packets(Path(folder), rounds)
+        parts(Path(folder, "out", "orders.ipynb"), 3 * rounds)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ PARTS: tuple[tuple[str, type[Section]], ...] = (
     ("`evidence.PATH`", evidence_schema.Evidence),
     ("`exports`, a list", evidence_schema.Export),
     ("`telemetry`, a list", evidence_schema.Telemetry),
+    ("`live`", evidence_schema.Live),
     ("`postmortem`", evidence_schema.Postmortem),
     ("`postmortem.impact_numbers`, a list", evidence_schema.ImpactNumber),
     ("`postmortem.roles`, a list", evidence_schema.Role),
@@ -81,6 +82,7 @@ Inside braces, quote text with a comma: `{ low: "1,000/min", high: "1,400/min" }
 | --- | --- |
 | `incident.timeline`, `postmortem.timeline` | `at`, `event`, and perhaps `end`, `subsystem`, `kind`, `source`, `status`, `note` |
 | `incident.impacts` | `service`, `start`, `end`, and perhaps `start_is_lower_bound`, `note` |
+| `live.log` | `at`, `queue`, `depth`, and perhaps `age_min` and others: see [live.md](live.md) |
 | `arrival_rate.series` | `at` and one of `rate_per_min`, `rate_per_s`, `rate_per_h`, `count` |
 
 The `status` of an entry is `confirmed` (seen in a log, a metric or a record), `reported` (somebody says so) or `disputed`

@@ -37,6 +37,7 @@ from afterload.figures import (
     idempotency,
     jitter,
     launches,
+    live,
     plan,
     pools,
     postmortem,
@@ -52,6 +53,7 @@ from afterload.figures import (
 )
 from afterload.findings import SplitWindow, split_windows
 from afterload.findings.audit import Audit, build_audit, inventory_of
+from afterload.findings.live import Live, live_answer
 from afterload.findings.telemetry import Measured, measure
 from afterload.impairments import (
     ControlEstimate,
@@ -68,7 +70,7 @@ from afterload.plan.exercises import Exercise, build_exercises
 from afterload.plan.runbook import Runbook, build_runbook
 from afterload.plan.snapshots import open_snapshot
 from afterload.replays import ReplayEstimate, estimate_replays
-from afterload.scenario import LoadedScenario, Overrides, load_scenario
+from afterload.scenario import LastOpened, LoadedScenario, Overrides
 
 __all__ = ["PARAMETERS", "Workbook", "open_workbook"]
 
@@ -425,6 +427,27 @@ class Workbook:
         return _sized(telemetry.back_tested(self.loaded, self.measurements))
 
     @cached_property
+    def going_on(self) -> Live | None:
+        """The recovery that is going on, by the readings that the scenario names."""
+        return live_answer(self.loaded.readings, self.loaded) if self.loaded.scenario.live is not None else None
+
+    def live_answer(self) -> Prose:
+        """When the backlog is empty, what may be drained, and what must wait."""
+        return live.live_words(self.going_on)
+
+    def live_course(self) -> Shown:
+        """The readings, and the backlog expected from now on."""
+        return _sized(live.live_figure(self.loaded, self.going_on))
+
+    def live_steps(self) -> Prose | Table:
+        """The seven steps of admission, now."""
+        return live.live_steps_table(self.going_on)
+
+    def live_readings(self) -> Prose | Table:
+        """Every reading."""
+        return live.live_readings_table(self.going_on)
+
+    @cached_property
     def comparison(self) -> Comparison | None:
         """This scenario against the one that it names under compare_with."""
         other = self.loaded.scenario.compare_with
@@ -516,6 +539,8 @@ class Workbook:
 def open_workbook(scenario: str, overrides: Overrides = None) -> Workbook:
     """Open a team's workbook from the path of its scenario file, with single values overridden.
 
+    Opened again in one process, it is the same workbook with all that is computed already, unless a file that it was read
+    from has changed.
     Under plain papermill, which only logs names that it does not know, this refuses them.
     Raises :class:`ParameterError` for an unknown or mistyped parameter, and what
     :func:`afterload.scenario.load_scenario` raises.
@@ -526,7 +551,14 @@ def open_workbook(scenario: str, overrides: Overrides = None) -> Workbook:
             f"the parameter scenario is {scenario!r}, not a path; papermill turns text such as 2025_10 into a number "
             "with -p: use -r scenario PATH for text as it is"
         )
-    return Workbook(load_scenario(scenario, overrides))
+    workbook = _OPENED.open(scenario, overrides)
+    # It reads a second scenario, and the files that this one names are not watched.
+    vars(workbook).pop("comparison", None)
+    return workbook
+
+
+# The chapters of a packet open the same workbook one after the other.
+_OPENED = LastOpened(Workbook)
 
 
 def _refuse_unknown(names: Iterable[str]) -> None:

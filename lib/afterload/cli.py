@@ -19,7 +19,8 @@ import click
 from afterload import __version__
 from afterload.commands.batch import batch
 from afterload.commands.inputs import import_
-from afterload.commands.plans import compare, exercises, gate, plan
+from afterload.commands.live import eta
+from afterload.commands.plans import compare, exercises, gate, plan, runbook
 from afterload.commands.postmortem import postmortem
 from afterload.commands.shared import SET, ReaderGoneError, echo
 from afterload.errors import AfterloadError, InputError, NotFoundError, OutputError, UnitError
@@ -76,7 +77,7 @@ def report(
     """Make the packet of FILE and print its path.
 
     Everything is checked before anything runs. Beside the packet stand the executed notebook, the plan as CSV,
-    Markdown and JSON, and the postmortem as Markdown where FILE has one.
+    Markdown and JSON, the runbook as Markdown, and the postmortem as Markdown where FILE has one.
     """
     if (file is None) == (example is None):
         raise click.UsageError("give a scenario FILE, or --example for a shipped one")
@@ -130,13 +131,16 @@ def _examples() -> list[str]:
 
 
 @cli.command()
-@click.argument("file")
+@click.argument("file", required=False)
+@click.option("--example", is_flag=False, flag_value=EXAMPLE, metavar="[NAME]", help="Check a shipped example instead.")
 @SET
-def check(file: str, overrides: tuple[str, ...]) -> None:
+def check(file: str | None, example: str | None, overrides: tuple[str, ...]) -> None:
     """Validate FILE and print a short summary."""
+    if (file is None) == (example is None):
+        raise click.UsageError("give a scenario FILE, or --example for a shipped one")
     from afterload.scenario import load_scenario
 
-    loaded = load_scenario(file, overrides)
+    loaded = load_scenario(_example_path(example) if example is not None else str(file), overrides)
     from afterload.coupling import couple, estimate_recovery
     from afterload.estimates import estimate
     from afterload.figures.recovery import differing_sentences
@@ -154,14 +158,18 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
 @click.option("-o", "--output", "file", type=click.Path(dir_okay=False), help="File to write; NAME.yaml by default.")
 @click.option("--force", is_flag=True, help="Overwrite a file that exists.")
 def new(name: str, file: str | None, force: bool) -> None:
-    """Write a commented scenario for team NAME that passes validation."""
+    """Write a commented scenario for team NAME that passes validation.
+
+    A NAME that ends in .yaml is taken as the file, and the team is named after it.
+    """
     from afterload.scenario.starter import starter
 
+    is_file = Path(name).suffix.lower() in (".yaml", ".yml") and bool(Path(name).stem.strip())
     try:
-        text = starter(name)
+        text = starter(Path(name).stem if is_file else name)
     except UnitError as problem:
         raise InputError(f"the team's name {problem}") from problem
-    target = Path(file) if file else Path(f"{_file_name(name)}.yaml")
+    target = Path(file) if file else Path(name) if is_file else Path(f"{_file_name(name)}.yaml")
     if target.exists() and not force:
         raise OutputError(f"{target} exists: choose another name with -o, or give --force to overwrite it")
     write_whole(target, text)
@@ -204,8 +212,10 @@ def examples() -> None:
 
 cli.add_command(batch)
 cli.add_command(compare)
+cli.add_command(eta)
 cli.add_command(gate)
 cli.add_command(plan)
+cli.add_command(runbook)
 cli.add_command(exercises)
 cli.add_command(import_)
 cli.add_command(postmortem)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from afterload.errors import OutputError
 
-__all__ = ["TEMPORARY", "slug", "write_all", "write_whole"]
+__all__ = ["TEMPORARY", "append_line", "slug", "write_all", "write_whole"]
 
 SLUG_LENGTH = 80
 # Names of files that are being written; a process that was killed may leave some.
@@ -63,6 +63,42 @@ def write_all(files: Mapping[str | Path, str | bytes] | Mapping[Path, str | byte
         for temporary in staged.values():
             with suppress(OSError):
                 temporary.unlink()
+
+
+def append_line(path: str | Path, header: str, line: str) -> None:
+    """Add one line to a text file that several people add to, in one write; a new file gets the header first.
+
+    Where the system has locks, two that begin one file at the same moment do not both write its header.
+    Raises :class:`OutputError` like :func:`write_whole`.
+    """
+    target = _target(Path(path))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+    except OSError as error:
+        raise _output_error(target, error) from error
+    try:
+        _lock(descriptor)
+        size = os.fstat(descriptor).st_size
+        last = os.pread(descriptor, 1, size - 1) if size and hasattr(os, "pread") else b"\n"
+        # Whoever wrote the last line by hand may have left its end open.
+        begin = f"{header}\n" if not size else "" if last == b"\n" else "\n"
+        os.write(descriptor, _encode(target, f"{begin}{line}\n"))
+        os.fsync(descriptor)
+    except OSError as error:
+        raise _output_error(target, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    """Hold others off until the descriptor is closed, where the system can."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def _target(path: Path) -> Path:

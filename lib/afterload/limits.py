@@ -27,11 +27,13 @@ __all__ = [
     "RAMPS",
     "RETRY_LIMITS",
     "SOURCES",
+    "FaultAction",
     "Limit",
     "RetryLimitPreset",
     "RetryPreset",
     "check_sdk",
     "client_preset",
+    "fault_action",
     "limit",
     "ramp_preset",
     "retry_limit_preset",
@@ -198,6 +200,33 @@ def value(key: str) -> float:
 def whole(key: str) -> int:
     """Value of one published figure that is a whole number."""
     return round(limit(key).value)
+
+
+@dataclass(frozen=True)
+class FaultAction:
+    """An action of a fault injection service.
+
+    Attributes:
+        action: its id.
+        resource_type, target: what it acts on, and the name under which an action takes such targets.
+        parameters: what each takes: ``duration``, ``text``, ``percentage``, or the list of its values.
+    """
+
+    action: str
+    resource_type: str
+    target: str
+    parameters: Mapping[str, str | tuple[str, ...]]
+
+
+@cache
+def fault_action(kind: str) -> FaultAction:
+    """The action for one kind of fault in ``data/fault_actions.yaml``. Raises :class:`NotFoundError`."""
+    table = _table("fault_actions.yaml")
+    if kind not in table:
+        raise NotFoundError(f"there is no action for the fault {kind!r}; known: {', '.join(table)}")
+    row = table[kind]
+    takes = {name: tuple(item) if isinstance(item, list) else str(item) for name, item in row["parameters"].items()}
+    return FaultAction(row["action"], row["resource_type"], row["target"], takes)
 
 
 # Named consumer ramps, with the beginning of the keys of their numbers.

@@ -19,6 +19,7 @@ from afterload.errors import ModelError, UnitError
 __all__ = [
     "DURATION_SUFFIXES",
     "RATE_SUFFIXES",
+    "ZONE_ABBREVIATIONS",
     "check_duration_min",
     "format_count",
     "format_duration",
@@ -81,7 +82,30 @@ _INSTANT_RE = re.compile(
     re.ASCII,
 )
 
+# Where each abbreviation is used today (IANA time zone database 2025b, and common use where that has digits only).
+ZONE_ABBREVIATIONS: dict[str, tuple[str, ...]] = {
+    "ACDT": ("Australia/Adelaide",), "ACST": ("Australia/Darwin", "Australia/Adelaide"), "ADT": ("America/Halifax",),
+    "AEDT": ("Australia/Sydney",), "AEST": ("Australia/Brisbane", "Australia/Sydney"), "AKDT": ("America/Anchorage",),
+    "AKST": ("America/Anchorage",), "ART": ("America/Buenos_Aires",), "AST": ("America/Halifax", "Asia/Riyadh"),
+    "AWST": ("Australia/Perth",), "BRT": ("America/Sao_Paulo",), "BST": ("Europe/London", "Asia/Dhaka"),
+    "CAT": ("Africa/Maputo",), "CDT": ("America/Chicago", "America/Havana"), "CEST": ("Europe/Berlin",),
+    "CET": ("Europe/Berlin",), "CST": ("America/Chicago", "Asia/Shanghai", "America/Havana"), "CT": ("America/Chicago",),
+    "ChST": ("Pacific/Guam",), "EAT": ("Africa/Nairobi",), "EDT": ("America/New_York",), "EEST": ("Europe/Athens",),
+    "EET": ("Europe/Athens",), "EST": ("America/New_York",), "ET": ("America/New_York",),
+    "GST": ("Asia/Dubai", "Atlantic/South_Georgia"), "HDT": ("America/Adak",), "HKT": ("Asia/Hong_Kong",),
+    "HST": ("Pacific/Honolulu",), "ICT": ("Asia/Bangkok",), "IDT": ("Asia/Jerusalem",),
+    "IST": ("Asia/Kolkata", "Europe/Dublin", "Asia/Jerusalem"), "JST": ("Asia/Tokyo",), "KST": ("Asia/Seoul",),
+    "MDT": ("America/Denver",), "MSK": ("Europe/Moscow",), "MST": ("America/Denver", "Asia/Kuala_Lumpur"),
+    "MT": ("America/Denver",), "NDT": ("America/St_Johns",), "NST": ("America/St_Johns",), "NZDT": ("Pacific/Auckland",),
+    "NZST": ("Pacific/Auckland",), "PDT": ("America/Los_Angeles",), "PKT": ("Asia/Karachi",),
+    "PST": ("America/Los_Angeles", "Asia/Manila"), "PT": ("America/Los_Angeles",), "SAST": ("Africa/Johannesburg",),
+    "SGT": ("Asia/Singapore",), "SST": ("Pacific/Pago_Pago", "Asia/Singapore"), "TRT": ("Europe/Istanbul",),
+    "WAT": ("Africa/Lagos",), "WEST": ("Europe/Lisbon",), "WET": ("Europe/Lisbon",), "WIB": ("Asia/Jakarta",),
+    "WIT": ("Asia/Jayapura",), "WITA": ("Asia/Makassar",),
+}  # fmt: skip
+
 _RATE_ACCEPTED = 'a number with a unit of time, such as "1,200/min", "20/s" or "72,000 per hour"'
+_ZONE_ACCEPTED = 'an IANA name such as "America/Los_Angeles" or "UTC"'
 _DURATION_ACCEPTED = 'a number with a unit, such as "15 min", "2 h 52 min", "90 s", "4 days" or "PT2H52M"'
 _NUMBER_ACCEPTED = 'a number such as 1200, "1,200" or 0.5'
 
@@ -230,11 +254,19 @@ def read_zone(value: object) -> ZoneInfo:
     known = _known_zones()
     if isinstance(value, str) and value in known:
         return ZoneInfo(value)
+    homes = ZONE_ABBREVIATIONS.get(value.strip().upper(), ()) if isinstance(value, str) else ()
+    if len(homes) == 1:
+        raise UnitError(f"{value!r} is not a time zone but an abbreviation; nearest: {homes[0]}", _ZONE_ACCEPTED)
+    if homes:
+        places = f"{', '.join(homes[:-1])} or {homes[-1]}"
+        raise UnitError(
+            f"{value!r} is not a time zone but an abbreviation of several clocks", f"the one that is meant, {places}"
+        )
     near = get_close_matches(str(value), sorted(known), 1, 0.6) or get_close_matches(
         str(value).title().replace(" ", "_"), sorted(known), 1, 0.5
     )
     hint = f"; nearest: {near[0]}" if near else ""
-    raise UnitError(f"{value!r} is not a time zone{hint}", 'an IANA name such as "America/Los_Angeles" or "UTC"')
+    raise UnitError(f"{value!r} is not a time zone{hint}", _ZONE_ACCEPTED)
 
 
 def read_instant(value: object, zone: tzinfo | None = None) -> datetime:

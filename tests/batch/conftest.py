@@ -108,7 +108,8 @@ def line() -> Callable[..., dict[str, Any]]:
     def one(change: str = "drain-cap", **given: Any) -> dict[str, Any]:
         return {
             "id": f"{change}:queues.jobs", "change": change, "title": change.replace("-", " ").capitalize(),
-            "target": "queues.jobs", "bought_min": 30.0, "cost_min": 0.0, "ends_never": False, "effort_days": 2.0,
+            "target": "queues.jobs", "bought_min": 30.0, "cost_min": 0.0, "stale_bought_min": 0.0,
+            "ends_never": False, "effort_days": 2.0,
             "saves": None, **given,
         }  # fmt: skip
 

@@ -40,17 +40,19 @@ def test_changes_that_buy_most_over_all_teams(bare: Make, line: Make) -> None:
         bare("A", plan=[line(bought_min=50.0, saves=5000.0), line("age-limit", bought_min=70.0)], costs=costs),
         bare("B", plan=[line(bought_min=40.0), line(bought_min=5.0, id="drain-cap:queues.b")]),
         bare("C", plan=[line("retry-budget", bought_min=None, ends_never=True), line("pause-list", bought_min=0.0)]),
+        bare("D", plan=[line("pause-list", bought_min=0.0), line("fresh-first", bought_min=0.0, stale_bought_min=9.0)]),
     ]
     portfolio = build_portfolio(records)
     seen = portfolio.changes
-    assert [item.id for item in seen] == ["drain-cap", "age-limit", "retry-budget", "pause-list"]
+    assert [item.id for item in seen] == ["drain-cap", "age-limit", "fresh-first", "retry-budget", "pause-list"]
     top = seen[0]
     assert (top.teams, top.lines, top.bought_min, top.effort_days, top.top_team) == (2, 3, 95, 6, "a")
     # Only the team that gives costs counts: 50 min of 100 EUR, and its 2 days of 800 EUR.
     assert (top.saves, top.costs_effort) == ({"EUR": 5_000}, {"EUR": 1_600})
-    assert (seen[2].ends_never, seen[2].bought_min) == (1, 0)
+    assert (seen[2].stale_bought_min, seen[2].bought_min) == (9, 0)
+    assert (seen[3].ends_never, seen[3].bought_min) == (1, 0)
     assert [None if row.top_change is None else row.top_change["change"] for row in portfolio.rows] == [
-        "age-limit", "drain-cap", "retry-budget",
+        "age-limit", "drain-cap", "retry-budget", "fresh-first",
     ]  # fmt: skip
 
 

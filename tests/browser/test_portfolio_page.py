@@ -24,7 +24,8 @@ def team(number: int) -> dict[str, Any]:
     fresh = None if never or not couples else float(10 + number * 37 % 900)
     lines = [
         {"id": f"{change}:queues.jobs", "change": change, "title": title, "target": "queues.jobs",
-         "bought_min": bought, "cost_min": 0.0, "ends_never": False, "effort_days": 2.0, "saves": None}
+         "bought_min": bought, "cost_min": 0.0, "stale_bought_min": bought,
+         "ends_never": False, "effort_days": 2.0, "saves": None}
         for change, title, bought in (
             ("drain-cap", "A drain cap between each backlog and its dependency", float(number % 90)),
             ("age-limit", "An age limit where work goes stale", float(number % 60)),

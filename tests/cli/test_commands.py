@@ -20,7 +20,7 @@ from afterload.errors import AfterloadError, ChapterError, InputError, ModelErro
 from afterload.report.packet import slug
 
 Run = Callable[..., Any]
-PARTS = ("report", "check", "postmortem", "new", "schema", "examples")
+PARTS = ("report", "check", "eta", "postmortem", "new", "schema", "examples")
 
 
 def test_help_names_every_command(afterload: Run) -> None:
@@ -54,6 +54,7 @@ def test_version(afterload: Run) -> None:
         ("report", "--example", "--workbooks", __file__),
         ("check",),
         ("check", "a.yaml", "--set"),
+        ("check", "a.yaml", "--example"),
         ("postmortem",),
         ("postmortem", "a.yaml", "-o", "."),
         ("new",),
@@ -81,6 +82,7 @@ def test_a_wrong_command_line_ends_with_2(
     [
         (("check", "no.yaml"), ("no.yaml", "no such file")),
         (("check", "."), ("cannot be read",)),
+        (("check", "--example", "nobody"), ("'nobody'", "known: ", "orders")),
         (("report", "no.yaml"), ("no.yaml", "no such file")),
         (("report", ""), ("cannot be read",)),
         (("report", "--example", "nobody"), ("'nobody'", "known: ", "orders")),
@@ -168,6 +170,13 @@ def test_check_takes_a_shipped_scenario(afterload: Run) -> None:
     assert afterload("check", "builtin:../../pyproject.toml").code == 3
 
 
+def test_check_takes_an_example_by_its_name(afterload: Run) -> None:
+    done = afterload("check", "--example", "orders")
+    assert (done.code, done.err) == (0, "")
+    assert done == afterload("check", "builtin:scenarios/orders.yaml")
+    assert afterload("check", "--example").out == done.out
+
+
 def test_check_tells_every_problem_with_its_line(afterload: Run, scenario: Path) -> None:
     text = scenario.read_text("utf-8")
     text = text.replace("arrival_rate: 1,200/min", "arrival_rate: 1,200 parsecs").replace(
@@ -213,6 +222,16 @@ def test_new_writes_a_scenario_that_checks(afterload: Run, tmp_path: Path, monke
     assert [path.name for path in tmp_path.iterdir()] == ["Payments.yaml"]
     below = afterload("new", "Payments", "-o", "a/b/c.yaml")
     assert (below.code, below.out) == (0, "a/b/c.yaml\n")
+
+
+@pytest.mark.parametrize("name", ["billing.yaml", "billing.yml", "teams/billing.yaml"])
+def test_new_takes_the_name_of_a_file(
+    afterload: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = afterload("new", name)
+    assert (done.code, done.out, done.err) == (0, f"{name}\n", "")
+    assert "Team billing," in afterload("check", name).out
 
 
 ODD_NAMES = {

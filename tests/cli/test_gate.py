@@ -96,3 +96,27 @@ def test_exercises_are_written_for_both_tools(afterload, tmp_path):
     for name in files:
         assert json.loads((tmp_path / "x" / name).read_text())
     assert done.out.splitlines() == [str(tmp_path / "x" / name) for name in files]
+
+
+def test_a_plan_is_no_scenario_and_the_message_says_what_to_give(afterload, tmp_path):
+    plan = tmp_path / "orders-plan.json"
+    assert afterload("plan", ORDERS, "--format", "json", "-o", plan).code == 0
+    for command in ("gate", "check", "plan"):
+        done = afterload(command, plan)
+        assert (done.code, done.out) == (3, "")
+        assert done.err == (
+            f"error: {plan}:1: is a change plan that Afterload wrote, not a scenario: give the scenario that it was made "
+            "from (plan files are for afterload compare)\n"
+        )
+
+
+def test_the_runbook_is_printed_or_written(afterload, tmp_path):
+    printed = afterload("runbook", ORDERS)
+    assert (printed.code, printed.err) == (0, "")
+    assert printed.out.startswith("# Recovery runbook: Orders\n")
+    written = afterload("runbook", ORDERS, "-o", tmp_path / "r.md")
+    assert written.out == f"{tmp_path / 'r.md'}\n"
+    assert (tmp_path / "r.md").read_text(encoding="utf-8") == printed.out
+    changed = afterload("runbook", ORDERS, "--set", "admission.hold_the_doors=9min")
+    assert "Hold: 9 min of that before the next step." in changed.out
+    assert afterload("runbook", tmp_path / "none.yaml").code == 3

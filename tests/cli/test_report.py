@@ -20,7 +20,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 Run = Callable[..., Any]
-ENDINGS = (".html", ".ipynb", "-plan.csv", "-plan.json", "-plan.md")
+ENDINGS = (".html", ".ipynb", "-plan.csv", "-plan.json", "-plan.md", "-runbook.md")
 # The chapter that costs least, where any would do.
 LEAST = ("--chapters", "provenance")
 PARAMETERS = 'scenario = "builtin:scenarios/orders.yaml"\noverrides = {}'
@@ -290,7 +290,7 @@ def test_an_interrupt_leaves_nothing(scenario: Path, tmp_path: Path, where: str,
         started = "ipykernel_launcher" if engine == "kernel" else "afterload.report.forked"
         only_kernels = f"import sys, os\nif {started!r} in ' '.join(sys.orig_argv):\n"
         (site / "sitecustomize.py").write_text(only_kernels + "    " + note.replace("\n", "\n    ") + "\n    " + sleep)
-        env["PYTHONPATH"] = str(site)
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "afterload.cli", "report", str(scenario), "-o", "out", "--workbooks", "own"]
     command += ["--engine", engine]
     running = subprocess.Popen(

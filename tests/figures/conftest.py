@@ -106,6 +106,13 @@ def odd(folder: Path) -> dict[str, dict[str, Any]]:
         f'2025-10-20T00:{n:02}:00Z,"{HTML}","{HTML}","{n}",disputed\n'.replace('"quoted"', "q") for n in range(60)
     )
     (folder / "own.csv").write_text(f"at,event,note,source,status\n{entries}", encoding="utf-8")
+    seen = "at,queue,depth,age_min,errors\n2025-10-20T02:52Z,{0},206400,172,1 %\n"
+    (folder / "one.csv").write_text(seen.format("q"), encoding="utf-8")
+    more = "".join(f"2025-10-20T{3 + n // 6:02}:{n % 6}0Z,q,{206_437 + 900 * n},,\n" for n in range(60))
+    (folder / "growing.csv").write_text(seen.format("q") + more, encoding="utf-8")
+    for name in (HTML, "🛒 bestellung 注文 é", LONG):
+        text = name.replace('"', '""')
+        (folder / f"{len(name)}.csv").write_text(seen.format(f'"{text}"'), encoding="utf-8")
     hourly = {"hour_of_day_per_min": [300 + 90 * (hour % 12) for hour in range(24)]}
     layers = [{"name": f"l{i}", "tries": 2} for i in range(50)]
     client = {"c": {"sdk": "boto3", "number": 1}}
@@ -184,6 +191,13 @@ def odd(folder: Path) -> dict[str, dict[str, Any]]:
         "a queue that grows for ever": {"clients": client, "control_loops": {
             "endless": {**LOOP, "retries": "none", "queue_cap": "none", "waiting_at_restore": 1_000},
         }},
+        "one live reading": {"queues": {"q": {**QUEUE, "arrival_rate": hourly}}, "dependencies": TABLE,
+                             "live": {"queue": "q", "log": "one.csv"}},
+        "a live backlog that grows": {"queues": {"q": {**QUEUE, "dependency": "none", "order": "lifo"}},
+                                      "live": {"queue": "q", "log": "growing.csv"}},
+        "nothing but a control loop": {"control_loops": {"stuck": LOOP}},
+        "nothing but plan automation": {"plan_automation": "published"},
+        "nothing but a dependency": {"dependencies": TABLE},
         "fresh first": {"queues": {"q": {**QUEUE, "order": "fresh_first", "sideline_after": "10 min"}},
                         "dependencies": TABLE},
         "retries of every kind": RETRIES,
@@ -198,18 +212,23 @@ def odd(folder: Path) -> dict[str, dict[str, Any]]:
                 "fleets": {name: {"running": 1, "needed": 9, "removal_automation": [name, "Terminate"],
                                   "resources": {"auto_scaling_group": name}}},
                 "postmortem": account(name),
+                "live": {"queue": name, "log": f"{len(name)}.csv"},
             }
             for kind, name in (("names with HTML", HTML), ("names with emoji", "🛒 bestellung 注文 é"), ("long names", LONG))
         },
     }  # fmt: skip
 
 
-EXAMPLES = ("orders", "checkout-api", "render-fleet")
+EXAMPLES = ("orders", "checkout-api", "render-fleet", "orders-live")
+# The example whose values came from files, with telemetry; here for its charts.
+IMPORTED = "payments"
 ODD = (
     "nothing but clients", "never drains", "never, kept for a day", "zero backlog", "no arrivals", "one item",
     "single everything", "rejecting", "everything is lost", "30 queues", "many of all", "two weeks at one minute",
     "hot stream", "stream that never drains", "capped with a ramp", "fleets that shrink", "control loops",
-    "a queue that grows for ever", "fresh first",
+    "a queue that grows for ever", "one live reading", "a live backlog that grows",
+    "nothing but a control loop", "nothing but plan automation", "nothing but a dependency",
+    "fresh first",
     "retries of every kind", "names with HTML",
     "names with emoji", "long names",
 )  # fmt: skip
@@ -225,7 +244,8 @@ SECTIONS = (
     "plan_table", "worth", "waterfall", "before_after", "plan_details",
     "runbook_answer", "runbook_table", "runbook_details", "runbook_pauses", "exercises_answer", "exercises_table",
     "exercises_details", "measured_answer", "measured_signals", "throughput",
-    "measured_attempts", "back_test", "postmortem_answer", "postmortem_impact", "postmortem_timeline", "postmortem_alignment",
+    "measured_attempts", "back_test", "live_answer", "live_course",
+    "live_steps", "live_readings", "postmortem_answer", "postmortem_impact", "postmortem_timeline", "postmortem_alignment",
     "postmortem_split", "postmortem_durations", "postmortem_causes", "postmortem_interactions", "postmortem_actions",
     "postmortem_proposals", "postmortem_gaps", "comparison_answer", "comparison_inputs", "comparison_results",
     "comparison_plan", "audit_answer", "audit", "audit_details", "audit_gaps", "provenance",
@@ -241,7 +261,7 @@ def workbook(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Workbo
 
     @cache
     def made(name: str) -> Workbook:
-        if name in EXAMPLES:
+        if name in (*EXAMPLES, IMPORTED):
             return Workbook(load_scenario(f"builtin:scenarios/{name}.yaml"))
         path = folder / f"{ODD.index(name)}.yaml"
         path.write_text(json.dumps({**copy.deepcopy(HEAD), **parts[name]}, ensure_ascii=False), encoding="utf-8")

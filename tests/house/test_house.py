@@ -59,13 +59,19 @@ def test_the_model_loads_numpy_and_nothing_else_of_the_stack():
     assert loaded & heavy == set()
 
 
+def test_a_workbook_without_metrics_loads_no_pandas():
+    code = "from afterload.chapters import open_workbook; open_workbook('builtin:scenarios/orders.yaml').backlog()"
+    assert "pandas" not in loaded_by(code)
+
+
 def test_checking_a_scenario_loads_no_notebook_machinery():
     heavy = {"papermill", "nbformat", "nbconvert", "nbclient", "altair"}
     assert loaded_by("import afterload.cli, afterload.scenario") & heavy == set()
 
 
-def test_importing_charts_leaves_the_uri_package_importable():
-    code = "import sys, afterload.figures.charts; print(sys.modules.get('rfc3987_syntax', 'free'))"
+@pytest.mark.parametrize("module", ["afterload.figures.charts", "afterload.report.packet"])
+def test_charts_and_packets_leave_the_uri_package_importable(module):
+    code = f"import sys, {module}; print(sys.modules.get('rfc3987_syntax', 'free'))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "free"
 

@@ -15,7 +15,7 @@ from afterload import plan as plan_package
 from afterload.plan import build as plan_build
 from afterload.report import build
 
-PLAN = {"orders-plan.csv", "orders-plan.json", "orders-plan.md"}
+PLAN = {"orders-plan.csv", "orders-plan.json", "orders-plan.md", "orders-runbook.md"}
 POSTMORTEM = {"orders-postmortem.md"}
 ALL = {"orders.html", "orders.ipynb", *PLAN, *POSTMORTEM}
 FLOOD = "print(('x' * 99 + '\\n') * 200_000)"

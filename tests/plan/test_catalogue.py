@@ -487,8 +487,8 @@ class TestBounds:
     @pytest.mark.parametrize(
         ("receives", "visibility", "gone", "edit"),
         [
-            (3, None, 1_200 * (172 - 1.5), {"max_receives": 344}),
-            (5, "60 s", 1_200 * (172 - 5), {"max_receives": 172}),
+            (3, None, 1_200 * (172 - 1.5), {"max_receives": 345}),
+            (5, "60 s", 1_200 * (172 - 5), {"max_receives": 173}),
             # 2,064 deliveries 5 s apart are more than the service counts: 11 s apart, 1,000 of them last 183 min.
             (5, "5 s", 1_200 * (172 - 25 / 60), {"max_receives": 1000, "visibility_timeout": "11 s"}),
         ],

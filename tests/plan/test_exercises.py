@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,9 @@ from chaoslib.experiment import ensure_experiment_is_valid
 from tests.plan.conftest import HEAD
 
 from afterload.coupling import couple, estimate_recovery
+from afterload.errors import NotFoundError
 from afterload.estimates import estimate
+from afterload.limits import fault_action
 from afterload.plan.exercise_exports import exercise_chaostoolkit, exercise_fis
 from afterload.plan.exercises import REFERENCE_LIFT_MIN, Exercise, Fault, build_exercises
 from afterload.plan.runbook import build_runbook
@@ -64,13 +68,57 @@ def accepted(template: dict[str, Any]) -> None:
     """Raise AssertionError where the service's model refuses a template, lengths and patterns of names included."""
     report = ParamValidator().validate({"clientToken": "t", **template}, TEMPLATE)
     assert not report.has_errors(), report.generate_report()
-    assert TEMPLATE.members["roleArn"].metadata["min"] <= len(template["roleArn"])
-    assert len(template["description"]) <= TEMPLATE.members["description"].metadata["max"]
-    for name, action in template["actions"].items():
-        assert len(name) <= TEMPLATE.members["actions"].key.metadata["max"]
-        assert not set(name) & set(" \t\n")
-        assert len(action["description"]) <= 512
+    within(template, TEMPLATE, "template")
+    for action in template["actions"].values():
         assert set(action["targets"].values()) <= set(template["targets"])
+        known(action, template["targets"])
+
+
+def within(value: Any, shape: Any, place: str) -> None:
+    """Lengths, patterns and values of the service's model, which botocore's own validator does not look at."""
+    limits = shape.metadata
+    if shape.type_name == "structure":
+        for name, member in value.items():
+            within(member, shape.members[name], f"{place}.{name}")
+    elif shape.type_name == "map":
+        assert len(value) <= limits.get("max", len(value)), place
+        for key, member in value.items():
+            within(key, shape.key, f"{place}: {key}")
+            within(member, shape.value, f"{place}.{key}")
+    elif shape.type_name == "list":
+        assert limits.get("min", 0) <= len(value) <= limits.get("max", len(value)), place
+        for number, member in enumerate(value):
+            within(member, shape.member, f"{place}[{number}]")
+    elif shape.type_name == "string":
+        assert limits.get("min", 0) <= len(value) <= limits.get("max", len(value)), (place, value)
+        assert value in (shape.enum or [value]), (place, value)
+        assert re.fullmatch(limits.get("pattern", ".*"), value, re.DOTALL), (place, value)
+
+
+# Of the vendor's reference of actions, which no model holds: what each parameter takes; here written out a second time.
+ACTIONS = {
+    "aws:network:disrupt-connectivity": ("Subnets", "aws:ec2:subnet", {
+        "duration": r"PT([1-9]|[1-9]\d|[1-6]\d\d|7[01]\d|720)M",
+        "scope": "all|availability-zone|dynamodb|prefix-list|s3|s3express|vpc",
+        "prefixListIdentifier": r"\S+",
+    }),
+    "aws:ec2:asg-insufficient-instance-capacity-error": ("AutoScalingGroups", "aws:ec2:autoscaling-group", {
+        "duration": r"PT([1-9]|[1-9]\d|[1-6]\d\d|7[01]\d|720)M",
+        "availabilityZoneIdentifiers": r"\S+",
+        "percentage": r"[1-9]|[1-9]\d|100",
+    }),
+}  # fmt: skip
+
+
+def known(action: dict[str, Any], targets: dict[str, Any]) -> None:
+    """Raise AssertionError where the reference does not know an action, its target or a parameter."""
+    key, resource_type, parameters = ACTIONS[action["actionId"]]
+    assert list(action["targets"]) == [key]
+    assert targets[action["targets"][key]]["resourceType"] == resource_type
+    for name, value in action["parameters"].items():
+        assert re.fullmatch(parameters[name], value), (name, value)
+    assert "duration" in action["parameters"]
+    assert (action["parameters"].get("scope") == "prefix-list") == ("prefixListIdentifier" in action["parameters"])
 
 
 def test_there_are_seven_and_each_says_what_it_measures(examples: dict[str, tuple[Exercise, ...]]) -> None:
@@ -166,6 +214,36 @@ def test_the_model_would_refuse_a_wrong_template(examples: dict[str, tuple[Exerc
         accepted({**template, "stopConditions": "none"})
     with pytest.raises(AssertionError):
         accepted({**template, "faults": {}})
+    with pytest.raises(AssertionError, match="roleArn"):
+        accepted({**template, "roleArn": "arn:short"})
+    with pytest.raises(AssertionError, match="roleArn"):
+        accepted({**template, "roleArn": "arn:aws:iam::1:role/with a blank"})
+    with pytest.raises(AssertionError, match="description"):
+        accepted({**template, "description": "x" * 513})
+    with pytest.raises(AssertionError, match="tags"):
+        accepted({**template, "tags": {"x" * 129: "y"}})
+    for name, value in (("scope", "dynamo"), ("duration", "PT0M"), ("duration", "PT721M")):
+        wrong = copy.deepcopy(template)
+        wrong["actions"]["fault-1"]["parameters"][name] = value
+        with pytest.raises(AssertionError, match=name):
+            accepted(wrong)
+    wrong = copy.deepcopy(template)
+    wrong["actions"]["fault-1"]["actionId"] = "aws:network:disrupt"
+    with pytest.raises(KeyError):
+        accepted(wrong)
+
+
+def test_the_shipped_actions_are_those_of_the_reference() -> None:
+    for kind in ("dependency away", "launches denied"):
+        action = fault_action(kind)
+        key, resource_type, parameters = ACTIONS[action.action]
+        assert (action.target, action.resource_type) == (key, resource_type)
+        assert set(action.parameters) == set(parameters)
+        assert action.parameters["duration"] == "duration"
+    assert "|".join(fault_action("dependency away").parameters["scope"]) == ACTIONS[
+        "aws:network:disrupt-connectivity"][2]["scope"]  # fmt: skip
+    with pytest.raises(NotFoundError, match="no action for the fault 'flood'"):
+        fault_action("flood")
 
 
 @pytest.mark.usefixtures("tools")

@@ -22,6 +22,7 @@ from afterload.estimates import estimate
 from afterload.model.coupled import GUIDE_STEPS
 from afterload.plan.consumers import ConsumerCap
 from afterload.plan.runbook import Runbook, admission_of, build_runbook
+from afterload.plan.runbook_export import runbook_markdown
 from afterload.scenario import LoadedScenario, load_scenario
 
 SESSION = botocore.session.get_session()
@@ -268,3 +269,40 @@ def test_a_floor_that_no_command_can_hold_is_a_standstill(
     note, command = build_runbook(estimate(loaded)).steps[0].commands
     assert note.startswith("# ")
     assert command == f"aws lambda update-event-source-mapping --uuid {UUID} --no-enabled"
+
+
+@pytest.mark.parametrize("example", ["orders", "checkout-api", "render-fleet", "payments"])
+def test_the_file_holds_everything_of_the_runbook(example: str) -> None:
+    loaded = load_scenario(f"builtin:scenarios/{example}.yaml")
+    estimates = estimate(loaded)
+    coupling = couple(loaded)
+    runbook = build_runbook(estimates, None if coupling is None else estimate_recovery(coupling, draws=2))
+    text = runbook_markdown(runbook, estimates)
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        *(f"## {step.number}. {step.name.capitalize()}" for step in runbook.steps),
+        "## Automation that removes capacity: pause it in step 1, resume it in step 7",
+    ]
+    for command in all_commands(runbook):
+        assert command in text.splitlines()
+    plain = text.replace("\\", "")
+    for step in runbook.steps:
+        for line in (*step.admit, *step.hold):
+            assert f"- {line}" in plain
+        for line in step.advance:
+            assert f"- [ ] {line}" in plain
+        assert step.abort in plain
+        assert step.nothing in plain
+        assert f"Owner: {', '.join(step.owners)}." in plain
+    for pause in runbook.pauses:
+        assert all(f"- {trap}" in plain for trap in pause.traps)
+    assert not re.search(r"\b(None|nan|inf)\b|(?<![\w-])-\d", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    assert loaded.digest in text
+
+
+def test_names_cannot_break_the_file(load: Callable[..., LoadedScenario]) -> None:
+    queue = {**QUEUE, "owner": "<script>alert(1)</script> # | *"}
+    loaded = load(queues={"q`": queue}, dependencies=TABLE, team="<b>T</b>")
+    text = runbook_markdown(build_runbook(estimate(loaded)), estimate(loaded))
+    outside = re.sub(r"^(`{3,})sh\n.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert "script" in outside
+    assert not re.search(r"(?<!\\)[<*|]", outside)

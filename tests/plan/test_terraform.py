@@ -55,7 +55,7 @@ def test_a_snippet_says_what_the_command_does(whole: Any) -> None:
     mapping = ended["resource"][0]['"aws_lambda_event_source_mapping"']['"worker"']
     assert (mapping["maximum_retry_attempts"], mapping["bisect_batch_on_function_error"]) == (10_000, True)
     policy = whole.line("dlq-receives:queues.sqs-short").terraform[0]
-    assert "jsonencode({ deadLetterTargetArn = \"DEAD_LETTER_QUEUE_ARN\", maxReceiveCount = 344 })" in policy  # fmt: skip
+    assert "jsonencode({ deadLetterTargetArn = \"DEAD_LETTER_QUEUE_ARN\", maxReceiveCount = 345 })" in policy  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -130,6 +130,51 @@ def test_an_exporter_serves_again_and_gives_the_same_bytes() -> None:
     assert "title" not in nb.metadata
 
 
+def odd_notebooks() -> list[NotebookNode]:
+    """Cells and outputs of every kind, and prose that is no whole HTML."""
+    outputs = [
+        new_output("stream", name="stdout", text="a <b> & c\n"),
+        new_output("stream", name="stdout", text="goes on"),
+        new_output("stream", name="stderr", text="careful"),
+        new_output("error", ename="E", evalue=HOSTILE, traceback=["x"]),
+        new_output("display_data", data={"text/markdown": "## M\n\n- *a*\n- `<b>`\n", "text/plain": "M"}),
+        new_output("display_data", data={"image/png": "iVBORw0KGgo=", "text/plain": "picture"}),
+        new_output("display_data", data={"text/latex": "$x < y$"}),
+        new_output(
+            "display_data",
+            data={"application/vnd.jupyter.widget-view+json": {"model_id": "m"}, "text/plain": "a form"},
+        ),
+        new_output(
+            "execute_result", data={"text/html": "<table><tr><td>a &amp; b<br></td></tr></table>"}, execution_count=1
+        ),
+    ]
+    prose = [
+        "# A\n\nb & c < d\n\n```python\nx = 1\n```",
+        "![](data:,) and <div><b>never closed",
+        "&nbsp;<!-- said --> $x$ &copy;",
+    ]
+    texts = [new_markdown_cell(text) for text in prose]
+    return [
+        new_notebook(cells=[new_code_cell("x", outputs=outputs), chart(HOSTILE, HOSTILE)]),
+        *(new_notebook(cells=[text, chart()]) for text in texts),
+        new_notebook(cells=[]),
+    ]
+
+
+@pytest.mark.parametrize("place", range(5))
+@pytest.mark.parametrize("title", ["", "A / B"])
+def test_a_page_is_what_nbconvert_makes_of_it(place: int, title: str) -> None:
+    """The way that ``jupyter nbconvert --to afterload`` goes, with its copies and its pass through Beautiful Soup."""
+    nb = odd_notebooks()[place]
+    before = json.dumps(nb)
+    page = PacketExporter.shared().to_html(nb, title)
+    assert json.dumps(nb) == before
+    if title:
+        nb.metadata["title"] = title
+    plain, _ = PacketExporter().from_notebook_node(nb, {"metadata": {"name": title or "Packet"}})
+    assert page == plain
+
+
 def test_a_folder_of_the_same_name_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("afterload", "lab"):
         (tmp_path / name).mkdir()

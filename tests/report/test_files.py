@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from afterload.errors import OutputError
-from afterload.files import write_all, write_whole
+from afterload.files import append_line, write_all, write_whole
 
 
 def leftovers(folder: Path) -> list[str]:
@@ -97,3 +97,21 @@ def test_all_or_none(tmp_path: Path) -> None:
     assert leftovers(tmp_path) == []
     write_all({tmp_path / "first": "1", tmp_path / "second": b"2"})
     assert (tmp_path / "first").read_text() + (tmp_path / "second").read_text() == "12"
+
+
+def test_a_line_is_added_below_the_header_of_a_new_file(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "log.csv"
+    append_line(path, "a,b", "1,2")
+    append_line(path, "other,header", "3,ü")
+    assert path.read_bytes() == "a,b\n1,2\n3,ü\n".encode()
+    path.write_text("a,b\n1,2", "utf-8")
+    append_line(path, "a,b", "3,4")
+    assert path.read_text("utf-8") == "a,b\n1,2\n3,4\n"
+
+
+def test_a_line_that_cannot_be_added_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="it is a directory"):
+        append_line(tmp_path, "a", "1")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OutputError, match=r"cannot write .*log\.csv"):
+        append_line(tmp_path / "file" / "log.csv", "a", "1")

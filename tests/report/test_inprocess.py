@@ -325,7 +325,8 @@ def test_no_team_sees_or_changes_another(
     looks = (
         "import os, random, locale, decimal, time, tempfile, threading, sys, warnings, pandas as pd\n"
         "print('spoilt' in globals(), pd.get_option('display.max_rows'), os.environ.get('AFTERLOAD'), time.tzname)\n"
-        "print(os.path.basename(os.getcwd()), decimal.getcontext().prec, [n for n in os.listdir(tempfile.gettempdir()) if not n.startswith('afterload-')])\n"
+        "print(os.path.basename(os.getcwd()), decimal.getcontext().prec)\n"
+        "print([n for n in os.listdir(tempfile.gettempdir()) if n[:9] != 'afterload'])\n"
         "print(oct(os.umask(0o22)), locale.setlocale(locale.LC_ALL), sys.getrecursionlimit())\n"
         "print(sorted(t.name for t in threading.enumerate() if not t.daemon), len(warnings.filters))\n"
         "pd.DataFrame({'a': [1.23456]})"

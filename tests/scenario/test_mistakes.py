@@ -1710,9 +1710,30 @@ def test_a_series_that_two_queues_share_is_reported_once(example: str, write: Wr
 
 
 def test_nothing_to_compute_is_a_mistake(example: str, write: Write) -> None:
-    path = write(example[: example.index("queues:\n")])
+    path = write(example[: example.index("dependencies:\n")])
     with pytest.raises(ScenarioError, match=r"holds nothing to compute; accepted: at least one of queues, call_stacks"):
         load_scenario(path)
+
+
+@pytest.mark.parametrize(
+    "part", ["dependencies: {d: {tested_rate: 5/min}}", "plan_automation: published",
+             "control_loops: {c: {load: 5/s, capacity: 10/s, timeout: 5 s}}"],
+)  # fmt: skip
+def test_one_part_alone_is_enough(example: str, write: Write, part: str) -> None:
+    load_scenario(write(f"{example[: example.index('dependencies:')]}{part}\n"))
+
+
+def test_the_live_chapter_needs_readings_of_its_queue(example: str, write: Write) -> None:
+    write("at,queue,depth\n2025-10-20T10:00Z,refunds,5\n", "log.csv")
+    live = "\nlive: {queue: orders, log: log.csv}\n"
+    with pytest.raises(ScenarioError, match=r"live\.log: holds no reading of 'orders'; accepted: .* it has refunds"):
+        load_scenario(write(example + live))
+    with pytest.raises(ScenarioError, match=r"live\.queue: 'order' is not one of the queues; nearest: orders"):
+        load_scenario(write(example + live.replace("orders", "order")))
+    write("at,queue,depth,age_min\n2025-10-20T10:00Z,orders,5,-1\nsoon,orders,5,\n", "log.csv")
+    assert fields(example + live, write) == [("log.csv", "age_min"), ("log.csv", "at")]
+    write("at,queue,depth,age_min\n2025-10-20T10:05Z,orders,5,\n2025-10-20T10:00Z,orders,7,2\n", "log.csv")
+    assert [item.depth for item in load_scenario(write(example + live)).readings] == [7, 5]
 
 
 def test_what_stands_in_a_file_cannot_colour_a_terminal_or_break_a_line(example: str, write: Write) -> None:

@@ -584,3 +584,34 @@ def test_an_offset_needs_a_zone() -> None:
     assert units.format_offset(datetime(2025, 1, 1, tzinfo=timezone(timedelta(hours=-3, minutes=-30)))) == "UTC-03:30"
     with pytest.raises(ModelError, match="has no zone"):
         units.format_offset(datetime(2025, 1, 1))  # noqa: DTZ001
+
+
+def test_an_abbreviation_of_one_zone_leads_to_it() -> None:
+    for text, zone in (("PDT", "America/Los_Angeles"), ("pt", "America/Los_Angeles"), ("EDT", "America/New_York"),
+                       ("CEST", "Europe/Berlin"), ("JST", "Asia/Tokyo"), ("AEDT", "Australia/Sydney")):  # fmt: skip
+        with pytest.raises(
+            UnitError, match=rf"is not a time zone but an abbreviation; nearest: {zone}; accepted: an IANA name"
+        ):
+            units.read_zone(text)
+
+
+def test_an_abbreviation_of_several_zones_is_refused_with_all_of_them() -> None:
+    with pytest.raises(
+        UnitError, match="several clocks; accepted: the one that is meant, America/Los_Angeles or Asia/Manila"
+    ):
+        units.read_zone("PST")
+    with pytest.raises(UnitError, match="meant, Asia/Kolkata, Europe/Dublin or Asia/Jerusalem"):
+        units.read_zone("IST")
+
+
+def test_every_zone_of_an_abbreviation_goes_by_it() -> None:
+    """Against the IANA database: the zone's clock has that name in January or July, or has only digits for a name."""
+    generic = {"PT": "P", "MT": "M", "CT": "C", "ET": "E"}
+    # Both names of these were common use when their clocks had names.
+    for text, homes in units.ZONE_ABBREVIATIONS.items():
+        for home in homes:
+            names = {datetime(2025, month, 1, 12, tzinfo=ZoneInfo(home)).tzname() or "" for month in (1, 7)}
+            if text in generic:
+                assert {name[0] for name in names} == {generic[text]}, home
+            else:
+                assert text in names or all(name[0] in "+-" for name in names), (text, home, names)

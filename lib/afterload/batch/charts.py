@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from afterload.batch.portfolio import ChangeTotal, Portfolio, Row
-from afterload.figures.charts import AFTER, BEFORE, alt, finish
+from afterload.figures.charts import AFTER, BEFORE, alt, chart_of, finish
 from afterload.figures.figure import Figure, Table
 from afterload.units import format_count, format_minutes
 
@@ -62,7 +62,7 @@ def stale_figure(portfolio: Portfolio) -> Figure | None:
     if len(stale) > len(shown):
         notes.append(f"The {len(shown)} teams that are stale longest of {len(stale):,}; the portfolio has them all.")
     chart = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_bar()
         .encode(
             y=alt.Y("team", type="nominal", sort=[item["team"] for item in values], title=None),
@@ -104,7 +104,7 @@ def changes_figure(portfolio: Portfolio) -> Figure | None:
     shown = buying[:MOST_CHANGES]
     values = [{"change": item.title, "minutes": item.bought_min, "teams": item.teams} for item in shown]
     chart = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_bar(color=AFTER)
         .encode(
             y=alt.Y("change", type="nominal", sort=None, title=None, axis=alt.Axis(labelLimit=420)),

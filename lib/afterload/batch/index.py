@@ -41,7 +41,7 @@ from afterload.units import format_count, format_duration, format_minutes, forma
 __all__ = ["index_html", "index_json"]
 
 LINKS: Mapping[str, str] = {
-    "plan_md": "plan", "plan_csv": "CSV", "plan_json": "JSON", "notebook": "notebook",
+    "plan_md": "plan", "plan_csv": "CSV", "plan_json": "JSON", "runbook": "runbook", "notebook": "notebook",
 }  # fmt: skip
 # Name, heading and kind: numbers to the right, ranks like numbers but to the left, text.
 COLUMNS: tuple[tuple[str, str, str], ...] = (
@@ -269,7 +269,7 @@ def _cells(row: Row, portfolio: Portfolio) -> dict[str, Cell]:
 
 
 def _worth(line: Mapping[str, Any]) -> float:
-    return 1e12 if line["ends_never"] else float(line["bought_min"] or 0.0)
+    return 1e12 if line["ends_never"] else float(line["bought_min"] or line["stale_bought_min"] or 0.0)
 
 
 def _time(minutes: float | None, is_there: bool, note: str = "") -> Cell:
@@ -336,16 +336,18 @@ def _part(portfolio: Portfolio, limit: SharedLimit, part: SharedPart) -> dict[st
 
 
 def _change(portfolio: Portfolio, item: ChangeTotal) -> dict[str, Any]:
+    buys = item.bought_min > 0 or item.stale_bought_min > 0 or item.ends_never > 0
     return {
         "title": item.title,
         "bought": format_minutes(item.bought_min),
+        "stale": format_minutes(item.stale_bought_min),
         "never": format_count(item.ends_never) if item.ends_never else "–",
         "teams": format_count(item.teams),
         "lines": format_count(item.lines),
         "effort": f"{format_number(item.effort_days)} days",
         "saves": money(item.saves) or "–",
         "costs": money(item.costs_effort) or "–",
-        "buys": item.bought_min > 0 or item.ends_never > 0,
-        "top": portfolio.names[item.top_team] if item.bought_min > 0 or item.ends_never > 0 else "–",
+        "buys": buys,
+        "top": portfolio.names[item.top_team] if buys else "–",
         "trend": trend_text(item.trends.get("bought_min")),
     }

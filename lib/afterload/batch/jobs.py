@@ -31,6 +31,7 @@ CELL_TIMEOUT_S = 300.0
 TEAMS = "teams"
 _LINKS = {
     "packet": ".html", "notebook": ".ipynb", "plan_csv": "-plan.csv", "plan_md": "-plan.md", "plan_json": "-plan.json",
+    "runbook": "-runbook.md",
 }  # fmt: skip
 
 

@@ -41,7 +41,12 @@ TOTAL_NUMBERS: Mapping[str, bool | None] = {
     "teams": None, "met": False, "missed": True, "not_judged": None, "failed": True, "stale_min": True, "never": True,
     "planned_stale_min": True, "planned_never": True, "broken_limits": True, "late_min": True,
 }  # fmt: skip
-CHANGE_NUMBERS: Mapping[str, bool | None] = {"teams": None, "bought_min": None, "ends_never": None}
+CHANGE_NUMBERS: Mapping[str, bool | None] = {
+    "teams": None,
+    "bought_min": None,
+    "stale_bought_min": None,
+    "ends_never": None,
+}
 # Of these None is never, and not a number that is missing.
 NEVERS = ("fresh_min", "drain_min", "planned_fresh_min", "joint_min")
 LIMIT_NUMBERS: Mapping[str, bool | None] = {"limit": False, "asked": True, "joint_min": True, "late_min": True}
@@ -104,9 +109,12 @@ class Row:
 
     @cached_property
     def top_change(self) -> Mapping[str, Any] | None:
-        """The open line of its plan that buys most; an end to never before any minutes. None if none buys anything."""
-        lines = [line for line in self.record["plan"] if line["ends_never"] or (line["bought_min"] or 0.0) > 0]
-        return max(lines, key=lambda line: (line["ends_never"], line["bought_min"] or 0.0), default=None)
+        """The open line of its plan that buys most: an end to never, else minutes of drain, else minutes stale; or None."""
+
+        def worth(line: Mapping[str, Any]) -> tuple[bool, float, float]:
+            return line["ends_never"], line["bought_min"] or 0.0, line["stale_bought_min"] or 0.0
+
+        return max((line for line in self.record["plan"] if any(worth(line))), key=worth, default=None)
 
 
 @dataclass(frozen=True)
@@ -116,6 +124,7 @@ class ChangeTotal:
     Attributes:
         teams, lines: teams that have it open, and lines of their plans.
         bought_min: sum of the minutes of drain that each line buys alone.
+        stale_bought_min: the same of minutes stale.
         ends_never: teams whose drain it brings from never to some time, alone.
         effort_days: sum over the lines.
         saves, costs_effort: by currency: cost of the stale minutes that it saves in one event, and of its effort, over the
@@ -128,6 +137,7 @@ class ChangeTotal:
     teams: int
     lines: int
     bought_min: float
+    stale_bought_min: float
     ends_never: int
     effort_days: float
     saves: Mapping[str, float]
@@ -353,6 +363,7 @@ def _changes(rows: Sequence[Row], last: Mapping[str, Mapping[str, Any]] | None) 
             teams=len({row.id for row, _ in uses}),
             lines=len(uses),
             bought_min=sum(line["bought_min"] or 0.0 for _, line in uses),
+            stale_bought_min=sum(line["stale_bought_min"] or 0.0 for _, line in uses),
             ends_never=len({row.id for row, line in uses if line["ends_never"]}),
             effort_days=sum(line["effort_days"] for _, line in uses),
             saves=dict(sorted(saves.items())),
@@ -362,4 +373,4 @@ def _changes(rows: Sequence[Row], last: Mapping[str, Mapping[str, Any]] | None) 
         if last is not None:
             total = ChangeTotal(**{**vars(total), "trends": _trends(vars(total), last.get(change), CHANGE_NUMBERS)})
         found.append(total)
-    return tuple(sorted(found, key=lambda item: (-item.bought_min, -item.ends_never, item.id)))
+    return tuple(sorted(found, key=lambda item: (-item.bought_min, -item.stale_bought_min, -item.ends_never, item.id)))

@@ -47,7 +47,7 @@ def team_record(
         loaded, estimates, plan, recovery: the scenario and its results, as the packet has them.
         team_id: stable name of the team over runs; the name of its packet's files if not given.
         links: paths of the team's files relative to the page: ``packet``, ``notebook``, ``plan_csv``, ``plan_md``,
-            ``plan_json``; those that are there.
+            ``plan_json``, ``runbook``; those that are there.
         objectives: limits by name, as :func:`afterload.plan.objectives.read_objective` reads them; the scenario's own if
             not given.
     """
@@ -128,6 +128,7 @@ def _slowest(estimates: Estimates, name: str) -> float | None:
 def _line(plan: Plan, item: PlanItem, stale_minute: float | None) -> dict[str, Any]:
     bought = item.bought_min
     drain = item.drain
+    fresh = None if item.worths is None else item.worths[CASES[0]].alone["fresh_min"].bought
     return {
         "id": item.id,
         "change": item.change,
@@ -135,6 +136,7 @@ def _line(plan: Plan, item: PlanItem, stale_minute: float | None) -> dict[str, A
         "target": item.target,
         "bought_min": _rounded(bought),
         "cost_min": _rounded(item.cost_min),
+        "stale_bought_min": None if fresh is None else _rounded(max(0.0, fresh)),
         "ends_never": bool(drain is not None and drain.ended),
         "effort_days": _rounded(plan.effort_days(item)),
         "saves": None if bought is None or stale_minute is None else _rounded(bought * stale_minute),

@@ -40,6 +40,9 @@ __all__ = ["Done", "Plan", "make_jobs", "run_batch", "usable_cores"]
 
 _NOT_DONE = "not done: the batch was interrupted"
 
+# Up to so many packets a worker, making one for practice costs more than it saves.
+FEW = 1
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -217,6 +220,7 @@ def _ended(
 ) -> Generator[Ended[Job, dict[str, Any]], None, None]:
     if not todo:
         return
+    from afterload.report.launch import REHEARSED, WARM
     from afterload.report.workers import Limits, run_tasks
 
     limits = Limits(plan.memory_bytes, plan.team_timeout_s)
@@ -224,7 +228,8 @@ def _ended(
         with closing(cluster):
             yield from cluster.run(todo, limits, stop)
         return
-    yield from run_tasks(make_team, todo, workers=plan.workers, limits=limits, stop=stop, rescue=rescue_team)
+    warm = REHEARSED if len(todo) > FEW * plan.workers else WARM
+    yield from run_tasks(make_team, todo, workers=plan.workers, limits=limits, stop=stop, rescue=rescue_team, warm=warm)
 
 
 def _of(plan: Plan, given: Given, ended: Ended[Job, dict[str, Any]]) -> TeamResult:

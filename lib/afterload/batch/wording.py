@@ -47,7 +47,10 @@ def trend_text(trend: Trend | None, unit: str = "min") -> str:
 
 def change_text(line: Mapping[str, Any]) -> str:
     """What the top change of a team buys."""
-    return "ends never" if line["ends_never"] else f"{format_minutes(line['bought_min'])} bought"
+    if line["ends_never"]:
+        return "ends never"
+    drain, stale = line["bought_min"] or 0.0, line["stale_bought_min"] or 0.0
+    return f"{format_minutes(drain)} of drain" if drain > 0 else f"{format_minutes(stale)} of stale work"
 
 
 def money(amounts: Mapping[str, float]) -> str:

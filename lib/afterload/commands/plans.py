@@ -1,4 +1,4 @@
-"""Commands about objectives and plans: gate, compare."""
+"""Commands about objectives and plans: gate, compare, plan, runbook, exercises."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from afterload.commands.shared import SET, echo
 from afterload.errors import InputError, NotFoundError, ObjectiveError
 from afterload.files import write_all, write_whole
 
-__all__ = ["compare", "exercises", "gate", "plan"]
+__all__ = ["compare", "exercises", "gate", "plan", "runbook"]
 
 
 @click.command()
@@ -45,6 +45,8 @@ def gate(files: tuple[str, ...], objectives: tuple[str, ...], overrides: tuple[s
         found[file] = verdicts(estimates, wanted)
         for item in found[file]:
             echo(f"{file}: {item.words}")
+        if not found[file] and not wanted:
+            echo(f"{file}: not checked: it has nothing that an objective is about")
         for name in wanted:
             if not any(item.name == name for item in found[file]):
                 echo(f"{file}: not checked: it has nothing that the objective {name} is about")
@@ -130,6 +132,31 @@ def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str
 @click.command()
 @click.argument("file")
 @SET
+@click.option("-o", "--output", "target", type=click.Path(dir_okay=False), help="File to write; printed by default.")
+def runbook(file: str, overrides: tuple[str, ...], target: str | None) -> None:
+    """Print the recovery runbook of FILE as Markdown: seven steps with this team's names, numbers and commands."""
+    from afterload.coupling import couple, estimate_recovery
+    from afterload.estimates import estimate
+    from afterload.findings.telemetry import measure
+    from afterload.plan.runbook import build_runbook
+    from afterload.plan.runbook_export import runbook_markdown
+    from afterload.scenario import load_scenario
+
+    estimates = estimate(load_scenario(file, overrides))
+    coupling = couple(estimates.loaded)
+    recovery = None if coupling is None else estimate_recovery(coupling)
+    built = build_runbook(estimates, recovery, measure(estimates.loaded))
+    text = runbook_markdown(built, estimates)
+    if target is None:
+        echo(text, end="")
+    else:
+        write_whole(target, text)
+        echo(Path(target))
+
+
+@click.command()
+@click.argument("file")
+@SET
 @click.option("-o", "--output", "folder", default="exercises", show_default=True, help="Folder for the files.")
 def exercises(file: str, overrides: tuple[str, ...], folder: str) -> None:
     """Write the exercises of FILE with this team's numbers: Chaos Toolkit experiments and AWS FIS templates.
@@ -145,9 +172,9 @@ def exercises(file: str, overrides: tuple[str, ...], folder: str) -> None:
 
     estimates = estimate(load_scenario(file, overrides))
     coupling = couple(estimates.loaded)
-    runbook = build_runbook(estimates, None if coupling is None else estimate_recovery(coupling), None)
+    steps = build_runbook(estimates, None if coupling is None else estimate_recovery(coupling), None)
     written: dict[Path, str] = {}
-    for exercise in build_exercises(estimates, runbook, coupling):
+    for exercise in build_exercises(estimates, steps, coupling):
         if exercise.nothing:
             echo(f"{exercise.number} {exercise.title}: {exercise.nothing}", err=True)
             continue

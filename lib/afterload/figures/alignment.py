@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from afterload.figures.charts import AFTER, BEFORE, GREY, MOST_VALUES, Clock, alt, evenly, finish
+from afterload.figures.charts import AFTER, BEFORE, GREY, MOST_VALUES, Clock, alt, chart_of, evenly, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.postmortem_charts import NO_POSTMORTEM
 from afterload.figures.words import paragraph
@@ -47,7 +47,7 @@ def alignment_figure(alignment: Alignment, zone: ZoneInfo, source: str) -> Figur
     lane = alt.Y("lane", type="nominal", sort=list(_LANES), scale=alt.Scale(domain=list(_LANES)), title=None)
     x = clock.axis("at", span_min)
     dots = (
-        alt.Chart(alt.Data(values=points))
+        chart_of(points)
         .mark_point(size=90, filled=True, opacity=0.85)
         .encode(
             x=x,
@@ -64,7 +64,7 @@ def alignment_figure(alignment: Alignment, zone: ZoneInfo, source: str) -> Figur
     )
     chart: Any = dots
     if links:
-        lines = alt.Chart(alt.Data(values=links)).mark_line(color=GREY, opacity=0.5, strokeWidth=1)
+        lines = chart_of(links).mark_line(color=GREY, opacity=0.5, strokeWidth=1)
         chart = lines.encode(x=x, y=lane, detail=alt.Detail("link", type="nominal")) + dots
     follow, open_ = len(alignment.explained), len(alignment.unexplained)
     median = alignment.median_lag_min

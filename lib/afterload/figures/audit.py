@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from afterload.figures.charts import GREY, alt, drawn, finish
+from afterload.figures.charts import GREY, alt, chart_of, drawn, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.findings.audit import SEVERITIES, UNITS, Audit, Finding
@@ -116,7 +116,7 @@ def _panel(items: list[Finding], unit: str) -> Any:
         for item in items
     ]
     return (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_bar(height={"band": 0.7})
         .encode(
             x=alt.X("amount", type="quantitative", title=unit, axis=alt.Axis(format=",~f", tickCount=5)),

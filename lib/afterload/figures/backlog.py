@@ -15,6 +15,7 @@ from afterload.figures.charts import (
     MOST_LINES,
     Clock,
     alt,
+    chart_of,
     drawn,
     finish,
     points_each,
@@ -128,7 +129,7 @@ def _lines(estimates: Estimates, field: str, title: str) -> Any:
     incident = estimates.loaded.scenario.incident
     values, longest = _curves(estimates, field)
     lines = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=20, opacity=0.01))
         .encode(
             x=clock.axis("at", longest),
@@ -275,7 +276,7 @@ def catch_up_figure(estimates: Estimates) -> Figure | Prose:
     if not values:
         return paragraph("No queue holds a backlog at the restore, so there is nothing to catch up with.")
     lines = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=20, opacity=0.01))
         .encode(
             x=alt.X("headroom", type="quantitative", title="service rate as a multiple of the arrival rate"),
@@ -290,7 +291,7 @@ def catch_up_figure(estimates: Estimates) -> Figure | Prose:
             ],
         )
     )
-    target = alt.Chart(alt.Data(values=[{"drain": objective}])).mark_rule(strokeDash=[5, 4], color=GREY)
+    target = chart_of([{"drain": objective}]).mark_rule(strokeDash=[5, 4], color=GREY)
     target = target.encode(y=alt.Y("drain", type="quantitative"))
     records = [
         {
@@ -391,7 +392,7 @@ def dependency_figure(estimates: Estimates) -> Figure | Prose:
         )
     order = list(dict.fromkeys(value["part"] for value in values))
     bars = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_bar(height={"band": 0.6})
         .encode(
             x=alt.X("rate", type="quantitative", title="items a minute", axis=alt.Axis(format=",~f")),
@@ -405,7 +406,7 @@ def dependency_figure(estimates: Estimates) -> Figure | Prose:
         )
     )
     ticks = (
-        alt.Chart(alt.Data(values=[{"dependency": name, "tested": rate} for name, rate in tested.items()]))
+        chart_of([{"dependency": name, "tested": rate} for name, rate in tested.items()])
         .mark_tick(thickness=3, size=60, color="black")
         .encode(
             x=alt.X("tested", type="quantitative"),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -15,26 +13,9 @@ import numpy.typing as npt
 
 from afterload.scenario import LoadedScenario
 from afterload.units import format_offset
+from afterload.uri_grammar import without_uri_grammar
 
-
-@contextmanager
-def _without_uri_grammar() -> Iterator[None]:
-    """Keep jsonschema from building a URI grammar of seconds while altair is imported; charts hold no URIs.
-
-    The grammar comes with JupyterLab. Nothing is left behind: later imports find the package as usual.
-    """
-    name = "rfc3987_syntax"
-    if name in sys.modules:
-        yield
-        return
-    sys.modules[name] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        sys.modules.pop(name, None)
-
-
-with _without_uri_grammar():
+with without_uri_grammar():
     import altair as alt
 
 __all__ = [
@@ -48,6 +29,7 @@ __all__ = [
     "MOST_VALUES",
     "Clock",
     "alt",
+    "chart_of",
     "drawn",
     "evenly",
     "finish",
@@ -66,9 +48,65 @@ MOST_VALUES, MOST_LINES = 1_000, 40
 LINE_LEGEND = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3)
 # The same for long labels, which would run out of the chart in one row.
 LONG_LEGEND = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3, columns=2)
-
+# The theme, in the order of altair's own specifications.
+CONFIG: Mapping[str, Mapping[str, Any]] = {
+    "view": {"stroke": None},
+    "axis": {"gridColor": "#e8e8e8", "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"},
+    "legend": {"labelFontSize": 12, "labelLimit": 400, "orient": "bottom", "titleFontSize": 12},
+    "text": {"fontSize": 11},
+}
 
 T = TypeVar("T")
+
+
+class _Rows:
+    """Data values that altair hands on as they are: it would copy a list anew with every step of building a chart."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: Iterable[Mapping[str, Any]]) -> None:
+        self.values = [{key: _plain(value) for key, value in row.items()} for row in values]
+
+
+class _RowData(alt.Data):
+    """Data of a chart that hold :class:`_Rows` until the chart is finished."""
+
+    _class_is_valid_at_instantiation = False
+
+
+class _RowChart(alt.Chart):
+    """A chart that is copied without the parts of its encoding, as altair does with every chart that it layers or stacks.
+
+    Nothing here changes an encoding once it is given.
+    """
+
+    def __deepcopy__(self, _: object) -> Any:
+        twin = self.copy(deep=False)
+        # Charts share data only where they are given the same.
+        if twin.data is not alt.Undefined:
+            twin.data = twin.data.copy(deep=False)
+        return twin
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it, as altair writes it: every numpy number is a float."""
+    return float(value) if isinstance(value, np.number) else value
+
+
+def chart_of(rows: Iterable[Mapping[str, Any]], **options: Any) -> Any:
+    """A chart of rows; each is a mapping from the names of fields to text, numbers, truth values or None.
+
+    ``options`` go to :class:`altair.Chart`. The rows stand in the specification that :func:`finish` makes, and there only.
+    """
+    return _RowChart(_RowData(values=_Rows(rows)), **options)
+
+
+def _with_rows(spec: Any) -> Any:
+    if isinstance(spec, dict):
+        return {key: _with_rows(value) for key, value in spec.items()}
+    if isinstance(spec, list):
+        return [_with_rows(item) for item in spec]
+    return spec.values if isinstance(spec, _Rows) else spec
 
 
 @dataclass(frozen=True)
@@ -164,10 +202,10 @@ def rules(marks: Iterable[tuple[int | float, str]], field: str, temporal: bool =
     values = [{field: at, "label": label} for at, label in marks]
     kind: Any = "temporal" if temporal else "quantitative"
     scale = alt.Scale(type="utc") if temporal else alt.Undefined
-    base = alt.Chart(alt.Data(values=values)).encode(alt.X(field, type=kind, scale=scale))
+    base = chart_of(values).encode(alt.X(field, type=kind, scale=scale))
     line = base.mark_rule(strokeDash=[5, 4], color=GREY)
     text = base.mark_text(align="left", dx=4, dy=8, baseline="top", color=GREY).encode(
-        y=alt.value(0), text=alt.Text("label", type="nominal")
+        y=alt.YValue(0), text=alt.Text("label", type="nominal")
     )
     return line + text
 
@@ -178,14 +216,13 @@ def finish(chart: Any, height: int = 260, name: str = "") -> dict[str, Any]:
     Charts below each other keep the size that each of them has: Vega-Lite fits only single charts to their container.
     """
     several = isinstance(chart, alt.VConcatChart)
-    sized = chart if several else chart.properties(width="container", height=height)
-    spec: dict[str, Any] = (
-        sized.configure_view(stroke=None)
-        .configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal", gridColor="#e8e8e8")
-        .configure_legend(labelFontSize=12, titleFontSize=12, orient="bottom", labelLimit=400)
-        .configure_text(fontSize=11)
-        .to_dict()
-    )
+    sized = chart.copy(deep=False)
+    if not several:
+        sized.width, sized.height = "container", height
+    spec: dict[str, Any] = _with_rows(sized.to_dict(validate=False))
+    config = spec.setdefault("config", {})
+    for part, values in CONFIG.items():
+        config[part] = {**config.get(part, {}), **values}
     spec["$schema"] = "https://vega.github.io/schema/vega-lite/v5.json"
     if not several:
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}

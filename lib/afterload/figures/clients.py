@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from afterload.clients import ClientKind
-from afterload.figures.charts import COLOURS, alt, drawn, finish
+from afterload.figures.charts import COLOURS, alt, chart_of, drawn, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.model.budgets import AdaptiveThrottling, ConcurrencyBudget, RateBudget
@@ -181,7 +181,7 @@ def fleets_figure(loaded: LoadedScenario, kinds: Sequence[ClientKind]) -> Figure
                 values.append({**at, "when": "until it binds", "tries": round(first, 4)})
             values.append({**at, "when": "in the long run", "tries": round(float(tries), 4)})
     lines = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=20, opacity=0.01))
         .encode(
             x=alt.X("p", type="quantitative", axis=alt.Axis(format=".0%"), title="share of attempts that fail"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, finish, points_each, rules, thin
+from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, chart_of, finish, points_each, rules, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.impairments import TODAY, ControlEstimate
@@ -124,7 +124,7 @@ def goodput_figure(estimates: Sequence[ControlEstimate], source: str) -> Figure 
     places = thin(goodput, goodput, limit=300)
     values = [{"length": int(place) * scale, "value": round(float(goodput[place]), 6)} for place in places]
     line = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_line(strokeWidth=2.5, color=COLOURS[0], point=alt.OverlayMarkDef(size=20, opacity=0.01))
         .encode(
             x=alt.X("length", type="quantitative", title="requests that wait", axis=alt.Axis(format=",~f")),
@@ -223,7 +223,7 @@ def remedies_figure(estimates: Sequence[ControlEstimate], source: str) -> Figure
             at = {"seconds": round(float(run.times_s[place]), 3), "value": round(float(goodput[place]), 4)}
             values.append({"remedy": labels[name], **at})
     lines = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=30))
         .encode(
             x=alt.X("seconds", type="quantitative", title="seconds after the restore", axis=alt.Axis(format=",~f")),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from afterload.coupling import Coupling
-from afterload.figures.charts import AFTER, BEFORE, COLOURS, alt, finish
+from afterload.figures.charts import AFTER, BEFORE, COLOURS, alt, chart_of, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.findings.dependencies import dependency_standings
@@ -72,7 +72,7 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
             }
         )
     bars = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_bar(height={"band": 0.5})
         .encode(
             x=alt.X("rate", type="quantitative", title="requests a minute", axis=alt.Axis(format=",~f")),
@@ -86,7 +86,7 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
         )
     )
     ticks = (
-        alt.Chart(alt.Data(values=marks))
+        chart_of(marks)
         .mark_tick(thickness=3, size=56)
         .encode(
             x=alt.X("rate", type="quantitative"),
@@ -156,7 +156,7 @@ def trigger_figure(coupling: Coupling | None) -> Figure | Prose:
             )
     order = [f"{length:.2g} s" for length in lengths]
     cells = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_rect()
         .encode(
             x=alt.X("load", type="ordinal", title="requests a minute", axis=alt.Axis(labelOverlap=True, format=",.0f")),

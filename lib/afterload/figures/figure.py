@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from afterload.errors import ModelError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["CHART_MIME", "Figure", "Prose", "Table"]
 
@@ -56,6 +57,8 @@ class Table:
     @property
     def frame(self) -> pd.DataFrame:
         """The same rows as a data frame of text."""
+        import pandas as pd
+
         return pd.DataFrame(list(self.rows), columns=list(self.columns))
 
     def to_html(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, finish, points_each, thin
+from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, chart_of, finish, points_each, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.impairments import TODAY, FlappingEstimate
@@ -34,7 +34,7 @@ def flapping_figure(found: Sequence[FlappingEstimate], reasons: Sequence[str], s
         for place in _places(course.capacity, points_each(len(item.courses)))
     ]
     lines = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_line(interpolate="step-after", strokeWidth=2.5, point=alt.OverlayMarkDef(size=20, opacity=0.01))
         .encode(
             x=alt.X("minutes", type="quantitative", title="minutes after the new targets enter"),
@@ -54,7 +54,7 @@ def flapping_figure(found: Sequence[FlappingEstimate], reasons: Sequence[str], s
         )
     )
     needed = (
-        alt.Chart(alt.Data(values=[{"needed": item.fleet.needed}]))
+        chart_of([{"needed": item.fleet.needed}])
         .mark_rule(strokeDash=[5, 4], color="black")
         .encode(
             y=alt.Y("needed", type="quantitative"), tooltip=[alt.Tooltip("needed", type="quantitative", format=",")]

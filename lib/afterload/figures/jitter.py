@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 
 from afterload.clients import ClientKind
-from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, finish
+from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, chart_of, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph
 from afterload.model.curves import FloatArray
@@ -117,7 +117,7 @@ def waves_figure(loaded: LoadedScenario, waves: Waves | None) -> Figure | Prose:
             }
         )
     lines = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_line(interpolate="step-after", strokeWidth=2, point=alt.OverlayMarkDef(size=20, opacity=0.01))
         .encode(
             x=alt.X("seconds", type="quantitative", title="seconds after the failure", axis=alt.Axis(format=",~f")),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from afterload.estimates import Estimates, FleetEstimate
-from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, drawn, finish, points_each, thin
+from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, chart_of, drawn, finish, points_each, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.plan.change import counted
@@ -79,7 +79,7 @@ def launch_figure(estimates: Estimates) -> Figure | Prose:
     values = [point for item in shown for point in _points(item, points_each(len(shown)))]
     colour = alt.Color("fleet", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)), legend=LINE_LEGEND)
     lines = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_line(interpolate="step-after", strokeWidth=2.5, point=alt.OverlayMarkDef(size=20, opacity=0.01))
         .encode(
             x=alt.X("minutes", type="quantitative", title="minutes after the restore"),
@@ -93,7 +93,7 @@ def launch_figure(estimates: Estimates) -> Figure | Prose:
         )
     )
     needed = (
-        alt.Chart(alt.Data(values=[{"fleet": item.name, "needed": item.fleet.needed} for item in shown]))
+        chart_of([{"fleet": item.name, "needed": item.fleet.needed} for item in shown])
         .mark_rule(strokeDash=[5, 4])
         .encode(
             y=alt.Y("needed", type="quantitative"),

@@ -5,7 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from afterload.figures.charts import AFTER, BEFORE, GREY, LINE_LEGEND, MOST_VALUES, Clock, alt, finish, rules, thin
+from afterload.figures.charts import (
+    AFTER,
+    BEFORE,
+    GREY,
+    LINE_LEGEND,
+    MOST_VALUES,
+    Clock,
+    alt,
+    chart_of,
+    finish,
+    rules,
+    thin,
+)
 from afterload.figures.figure import Figure, Table
 from afterload.figures.words import minutes_or_never, span
 from afterload.findings.backtest import BackTest
@@ -148,7 +160,7 @@ def _panel(item: SignalRecovery, measured: MeasuredRecovery, clock: Clock, each:
     axis = clock.axis("at", span_min)
     y = alt.Y("value", type="quantitative", title=title, axis=alt.Axis(format=",~f"))
     line = (
-        alt.Chart(alt.Data(values=_values(times, values, clock, each, item.signal)))
+        chart_of(_values(times, values, clock, each, item.signal))
         .mark_line(strokeWidth=2, color=AFTER, point=alt.OverlayMarkDef(size=16, opacity=0.01))
         .encode(
             x=axis,
@@ -162,7 +174,7 @@ def _panel(item: SignalRecovery, measured: MeasuredRecovery, clock: Clock, each:
     )
     floor = min(0.0, float(values.min())) if len(values) else 0.0
     band = (
-        alt.Chart(alt.Data(values=[{"low": _short(floor), "high": _short(item.edge)}]))
+        chart_of([{"low": _short(floor), "high": _short(item.edge)}])
         .mark_rect(color=GREY, opacity=0.15)
         .encode(y=alt.Y("low", type="quantitative"), y2="high:Q")
     )
@@ -194,7 +206,7 @@ def back_test_figure(test: BackTest, clock: Clock, source: str = "") -> Figure:
         at + 60 * test.predicted.times_min[curve], test.predicted.backlog[curve], clock, MOST_VALUES // 3, "predicted"
     )
     lines = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=20, opacity=0.01))
         .encode(
             x=clock.axis("at", (end - start) / 60),

@@ -7,9 +7,10 @@ from typing import Any
 
 from afterload.figures.figure import Prose, Table
 from afterload.figures.words import sentence_list
-from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, Plan
+from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, Plan, PlanItem
 from afterload.plan.change import counted
-from afterload.plan.wording import effort_and_risk, minutes_bought, worth
+from afterload.plan.measures import COLUMNS, measure_lines, still_words
+from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, worth
 
 __all__ = ["plan_answer", "plan_details", "plan_table"]
 
@@ -18,7 +19,7 @@ ORDER_WORDS = {
     "guide": "the guide's order of change, then minutes bought",
     "minutes": "minutes bought",
     "effort": "minutes bought a person-day",
-    "cost": "cost of the stale minutes saved in one event, less the cost of the effort",
+    "cost": "what a year with the change saves in stale minutes, less its lost items, effort and headroom",
 }
 
 
@@ -41,6 +42,13 @@ def plan_answer(plan: Plan) -> Prose:
         "without minutes says what else it bounds, and one that buys nothing here says so. Words in capitals in a "
         "command, such as MAPPING_UUID, stand for your own names."
     )
+    if plan.appraisal is not None and timed:
+        draws = plan.appraisal.draws
+        lines.append(
+            "In brackets behind a measure stands P10 to P90 of its difference "
+            + (f"over {draws:,} draws of the uncertain inputs." if draws else
+               "over draws of uncertain inputs: this scenario has none, so that both are the difference itself.")
+        )  # fmt: skip
     if plan.absent:
         names = ", ".join(change.title[0].lower() + change.title[1:] for change in plan.absent)
         lines.append(
@@ -89,22 +97,48 @@ def plan_details(plan: Plan) -> Prose:
             ("Why", change.why),
             ("Evidence", item.evidence),
             ("Worth", worth(item)),
+        ]
+        rest = [
+            ("Money", money_words(plan, item)),
             ("Effort and risk", effort_and_risk(plan, item)),
             ("Exercise", change.exercise),
             ("Reference", change.reference),
         ]
-        shown = [(name, value) for name, value in facts if value]
-        rows = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in shown)
+        rows, others = _facts(facts), _facts(rest)
         html.append(
             f'<section class="af-change"><h3>{escape(title)} '
             f'<span class="af-status-{item.status.replace(" ", "-")}">{item.status}</span></h3><dl>{rows}'
+            f"</dl>{_measures_html(item)}<dl>{others}"
             f"{_block('Apply', item.apply)}{_block('Undo', item.undo)}{_block('Terraform', item.terraform)}</dl></section>"
         )
-        lines = [f"{title} [{item.status}]", *(f"  {name}: {value}" for name, value in shown)]
+        lines = [f"{title} [{item.status}]", *(f"  {name}: {value}" for name, value in facts if value)]
+        lines += [f"  {line}" for line in _measures_text(item)]
+        lines += [f"  {name}: {value}" for name, value in rest if value]
         for word, commands in (("Apply", item.apply), ("Undo", item.undo), ("Terraform", item.terraform)):
             lines += [f"  {word}: {command}" for command in commands]
         text.append("\n".join(lines))
     return Prose("".join(html), "\n\n".join(text))
+
+
+def _facts(facts: list[tuple[str, str]]) -> str:
+    return "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in facts if value)
+
+
+def _measures_html(item: PlanItem) -> str:
+    """The measures that a line moves, as a table that scrolls in its own frame, and those that it does not move."""
+    found = measure_lines(item)
+    # The keyboard reaches what scrolls.
+    frame = '<div class="af-measures" tabindex="0">'
+    table = f"{frame}{Table(COLUMNS, found.rows).to_html()}</div>" if found.rows else ""
+    return f"{table}<p>{escape(still_words(found))}</p>" if item.worths is not None else ""
+
+
+def _measures_text(item: PlanItem) -> list[str]:
+    if item.worths is None:
+        return []
+    found = measure_lines(item)
+    rows = Table(COLUMNS, found.rows).to_text().split("\n") if found.rows else []
+    return [*rows, still_words(found)]
 
 
 def _block(word: str, commands: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, drawn, finish, points_each, thin
+from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, chart_of, drawn, finish, points_each, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.model.pool import PoolRun, paced, run_pool
@@ -107,7 +107,7 @@ def pools_figure(loaded: LoadedScenario, cases: Sequence[PoolCase]) -> Figure | 
                 for place in kept
             ]
     lines = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_line(interpolate="step-after", strokeWidth=2, point=alt.OverlayMarkDef(size=20, opacity=0.01))
         .encode(
             x=alt.X("seconds", type="quantitative", title="seconds after the first request", axis=alt.Axis(format=",~f")),

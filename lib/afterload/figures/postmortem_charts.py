@@ -14,6 +14,7 @@ from afterload.figures.charts import (
     MOST_VALUES,
     Clock,
     alt,
+    chart_of,
     drawn,
     evenly,
     finish,
@@ -52,7 +53,7 @@ def timeline_figure(loaded: LoadedScenario) -> Figure | Prose:
     sources, left_out = drawn(number, lambda source: number[source], most=MOST_LINES)
     shown, thinned = evenly([value for value in values if value["source"] in sources], MOST_VALUES)
     points = (
-        alt.Chart(alt.Data(values=shown))
+        chart_of(shown)
         .mark_point(size=90, filled=True, opacity=0.85)
         .encode(
             x=clock.axis("at", (found[-1].event.at - found[0].event.at).total_seconds() / 60),
@@ -133,11 +134,11 @@ def durations_figure(estimates: Estimates) -> Figure | Prose:
     ]
     longest = max(item.minutes or 0.0 for item in found)
     bars = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_bar(height={"band": 0.6}, color=AFTER)
         .encode(
             x=clock.axis("start", longest),
-            x2="end",
+            x2=alt.X2("end"),
             y=alt.Y("interval", type="nominal", sort=[item.name for item in found], title=None),
             tooltip=[
                 *(alt.Tooltip(name, type="nominal") for name in ("interval", "from", "to")),

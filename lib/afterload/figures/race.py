@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from afterload.figures.charts import AFTER, BEFORE, alt, finish
+from afterload.figures.charts import AFTER, BEFORE, alt, chart_of, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.model.race import Automation, RaceResult, explore
@@ -88,7 +88,7 @@ def race_figure(loaded: LoadedScenario, cases: tuple[Case, ...]) -> Figure | Pro
             {"case": name, "what": "a plan is active", "states": result.states - result.empty_states},
         ]
     bars = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_bar(height={"band": 0.6})
         .encode(
             x=alt.X(

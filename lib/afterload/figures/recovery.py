@@ -9,7 +9,7 @@ import numpy as np
 
 from afterload.coupling import CoupledEstimate, Coupling, Variant
 from afterload.estimates import QueueEstimate
-from afterload.figures.charts import COLOURS, GREY, LINE_LEGEND, Clock, alt, finish, thin
+from afterload.figures.charts import COLOURS, GREY, LINE_LEGEND, Clock, alt, chart_of, finish, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import NEVER, paragraph, sentence_list, span
 from afterload.model.coupled import GUIDE_STEPS, CoupledResult
@@ -150,7 +150,7 @@ def _outcome(variant: Variant, coupling: Coupling) -> str:
 
 def _layer(values: list[dict[str, Any]], x: Any, title: str) -> Any:
     colour = alt.Color("what", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)), legend=LINE_LEGEND)
-    base = alt.Chart(alt.Data(values=values)).encode(
+    base = chart_of(values).encode(
         x=x,
         y=alt.Y("value", type="quantitative", title=title, axis=alt.Axis(format=",~f")),
         color=colour,
@@ -262,7 +262,7 @@ def _course(estimate: CoupledEstimate, variant: Variant, title: str) -> Figure:
         chart = _layer(values, x, name)
         if bands:
             chart = alt.layer(_shade(bands), chart).resolve_scale(color="independent")
-        restored = alt.Chart(alt.Data(values=[{"at": clock.after(outage)}])).mark_rule(strokeDash=[5, 4], color=GREY)
+        restored = chart_of([{"at": clock.after(outage)}]).mark_rule(strokeDash=[5, 4], color=GREY)
         restored = restored.encode(alt.X("at", type="temporal", scale=alt.Scale(type="utc")))
         charts.append((chart + restored).properties(width=800, height=150))
     stacked = alt.vconcat(*charts).resolve_scale(color="independent", x="shared")
@@ -301,11 +301,11 @@ def _course(estimate: CoupledEstimate, variant: Variant, title: str) -> Figure:
 
 def _shade(bands: list[dict[str, Any]]) -> Any:
     return (
-        alt.Chart(alt.Data(values=bands))
+        chart_of(bands)
         .mark_rect(opacity=0.8)
         .encode(
             x=alt.X("from", type="temporal", scale=alt.Scale(type="utc")),
-            x2="to",
+            x2=alt.X2("to"),
             color=alt.Color("shade", type="nominal", scale=None, legend=None),
             tooltip=[
                 alt.Tooltip("step", type="nominal"),
@@ -375,7 +375,7 @@ def variants_figure(estimate: CoupledEstimate | None) -> Figure | Prose | Table:
     if not values:
         return Table.of(records, dict.fromkeys(records[0], str), caption="None of these recoveries comes to an end")
     bars = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_bar(height={"band": 0.7})
         .encode(
             x=alt.X("drain", type="quantitative", title="empty after the restore, min", axis=alt.Axis(format=",~f")),
@@ -436,11 +436,11 @@ def movers_figure(estimate: CoupledEstimate | None) -> Figure | Prose | Table:
     if not values:
         return Table.of(records, dict.fromkeys(records[0], str), caption="What each input decides")
     bars = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_bar(height={"band": 0.6}, color=COLOURS[0])
         .encode(
             x=alt.X("low", type="quantitative", title="last backlog empty after, min", scale=alt.Scale(zero=False)),
-            x2="high",
+            x2=alt.X2("high"),
             y=alt.Y(
                 "input",
                 type="nominal",

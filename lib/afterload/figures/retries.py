@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from afterload.estimates import Estimates, StackEstimate
-from afterload.figures.charts import COLOURS, LINE_LEGEND, MOST_VALUES, alt, drawn, finish
+from afterload.figures.charts import COLOURS, LINE_LEGEND, MOST_VALUES, alt, chart_of, drawn, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.model.retries import stack
@@ -87,7 +87,7 @@ def layers_figure(estimates: Estimates) -> Figure | Prose:
             )
     several = len(estimates.stacks) > 1
     bars = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_bar(height={"band": 0.7})
         .encode(
             x=alt.X(
@@ -176,10 +176,8 @@ def probability_figure(estimates: Estimates) -> Figure | Prose:
         alt.Tooltip("p", type="quantitative", title="attempts that fail", format=".0%"),
         alt.Tooltip("multiplier", type="quantitative", format=",.2f"),
     ]
-    lines = (
-        alt.Chart(alt.Data(values=values)).mark_line(strokeWidth=2.5).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    )
-    points = alt.Chart(alt.Data(values=today)).mark_point(size=110, filled=True).encode(
+    lines = chart_of(values).mark_line(strokeWidth=2.5).encode(x=x, y=y, color=colour, tooltip=tooltip)
+    points = chart_of(today).mark_point(size=110, filled=True).encode(
         x=x, y=y, color=colour, tooltip=tooltip
     )  # fmt: skip
     return Figure(

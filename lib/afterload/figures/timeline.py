@@ -5,7 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from afterload.figures.charts import AFTER, BEFORE, MOST_LINES, MOST_VALUES, Clock, alt, drawn, evenly, finish, rules
+from afterload.figures.charts import (
+    AFTER,
+    BEFORE,
+    MOST_LINES,
+    MOST_VALUES,
+    Clock,
+    alt,
+    chart_of,
+    drawn,
+    evenly,
+    finish,
+    rules,
+)
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list, span
 from afterload.findings import SplitWindow
@@ -102,11 +114,11 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
     order = [item.window.service for item in shown]
     width = (max(w.window.end for w in windows) - min(w.window.start for w in windows)).total_seconds() / 60
     bars = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_bar(height={"band": 0.7})
         .encode(
             x=clock.axis("start", width),
-            x2="end",
+            x2=alt.X2("end"),
             y=alt.Y("service", type="nominal", sort=order, title=None, axis=alt.Axis(labelLimit=220)),
             color=alt.Color(
                 "part",
@@ -168,7 +180,7 @@ def events_figure(loaded: LoadedScenario) -> Figure | Prose:
     kinds = list(dict.fromkeys(event.kind or "event" for event in events))
     width = (events[-1].at - events[0].at).total_seconds() / 60
     points = (
-        alt.Chart(alt.Data(values=shown))
+        chart_of(shown)
         .mark_point(size=90, filled=True, opacity=0.9)
         .encode(
             x=clock.axis("at", width),

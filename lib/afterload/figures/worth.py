@@ -10,7 +10,7 @@ import numpy as np
 from afterload.coupling import Coupling, couple
 from afterload.errors import ModelError
 from afterload.estimates import Estimates
-from afterload.figures.charts import AFTER, BEFORE, GREY, LINE_LEGEND, Clock, alt, drawn, finish, thin
+from afterload.figures.charts import AFTER, BEFORE, GREY, LINE_LEGEND, Clock, alt, chart_of, drawn, finish, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph
 from afterload.model.coupled import Trace, trace
@@ -73,7 +73,7 @@ def worth_figure(plan: Plan, estimates: Estimates) -> Figure | Prose | Table:
         drain = _drain(item)
         for when, minutes in (("today", drain.before), ("with this change", drain.after)):
             values.append({"change": _label(item), "when": when, "drain": _at(minutes, never), "says": _shown(minutes)})
-    base = alt.Chart(alt.Data(values=values)).encode(
+    base = chart_of(values).encode(
         x=alt.X("drain", type="quantitative", title="drain after the restore, min", axis=alt.Axis(format=",~f")),
         y=alt.Y("change", type="nominal", title=None, sort=None, axis=alt.Axis(labelLimit=260)),
         yOffset=alt.YOffset("when", type="nominal", sort=["today", "with this change"]),
@@ -252,13 +252,13 @@ def _step_bar(item: PlanItem, case: str, never: float) -> dict[str, Any]:
 
 def _waterfall(values: Sequence[dict[str, Any]], case: str) -> Any:
     kinds = ["today", "shorter", "longer", "no change", "planned"]
-    base = alt.Chart(alt.Data(values=list(values)), title=f"{case}: drain after the restore, min").encode(
+    base = chart_of(list(values), title=f"{case}: drain after the restore, min").encode(
         y=alt.Y("change", type="nominal", title=None, sort=None, axis=alt.Axis(labelLimit=260)),
         tooltip=[alt.Tooltip(name, type="nominal") for name in ("change", "kind", "says")],
     )
     bars = base.mark_bar(height=16).encode(
         x=alt.X("from", type="quantitative", title=None, axis=alt.Axis(format=",~f")),
-        x2="to",
+        x2=alt.X2("to"),
         color=alt.Color(
             "kind", type="nominal", title=None,
             scale=alt.Scale(domain=kinds, range=[BEFORE, "#009E73", "#CC79A7", GREY, AFTER]),
@@ -331,7 +331,7 @@ def _points(name: str, course: Trace, curve: Any, clock: Clock, coupling: Coupli
 
 def _lines(values: list[dict[str, Any]], x: Any, title: str, clock: Clock, coupling: Coupling) -> Any:
     lines = (
-        alt.Chart(alt.Data(values=values))
+        chart_of(values)
         .mark_line(strokeWidth=2.2, point=alt.OverlayMarkDef(size=20, opacity=0.01))
         .encode(
             x=x,
@@ -347,9 +347,7 @@ def _lines(values: list[dict[str, Any]], x: Any, title: str, clock: Clock, coupl
             ],
         )
     )  # fmt: skip
-    restored = alt.Chart(alt.Data(values=[{"at": clock.after(coupling.system.outage_min)}])).mark_rule(
-        strokeDash=[5, 4], color=GREY
-    )
+    restored = chart_of([{"at": clock.after(coupling.system.outage_min)}]).mark_rule(strokeDash=[5, 4], color=GREY)
     return lines + restored.encode(alt.X("at", type="temporal", scale=alt.Scale(type="utc")))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, get_args
@@ -13,7 +13,8 @@ from afterload.errors import InputError, ModelError
 from afterload.estimates import Estimates
 from afterload.plan import changes
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem
-from afterload.plan.worth import CASES, Appraisal, Appraiser, Difference
+from afterload.plan.price import NOTHING_PRICED, Net, net_of
+from afterload.plan.worth import CASES, Appraisal, Appraiser, Difference, better
 from afterload.scenario.coupled_schema import Costs
 
 __all__ = ["ORDERS", "Order", "Plan", "build_plan", "catalogue"]
@@ -23,6 +24,8 @@ _RANK = {DO: 0, NEEDS_EVIDENCE: 1, IN_PLACE: 2, NOT_HERE: 3}
 GUIDE = ("standard-retries", "age-limit", "drain-cap", "pause-list", "measure-recovery")
 # An end to "never" is worth more than any number of minutes.
 NEVER_ENDED_MIN = 1e9
+# Minutes bought below this are those of rounding.
+ROUNDING_MIN = 1e-6
 
 Order = Literal["guide", "minutes", "effort", "cost"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -33,12 +36,14 @@ class Plan:
     """The lines of one team's plan in order, with the catalogue's changes that they belong to.
 
     ``appraisal`` is the worth of the lines that are to do, in their order; None where the scenario has nothing to couple.
+    ``costs`` is what the team gives, for the money of a line.
     """
 
     items: tuple[PlanItem, ...]
     changes: tuple[Change, ...]
     order: Order = "guide"
     appraisal: Appraisal | None = None
+    costs: Costs | None = None
 
     def change(self, item: PlanItem) -> Change:
         """The catalogue entry of a line."""
@@ -47,6 +52,22 @@ class Plan:
     def effort_days(self, item: PlanItem) -> float:
         """Person-days of a line."""
         return self.change(item).effort_days if item.effort_days is None else item.effort_days
+
+    def net(self, item: PlanItem) -> Net | None:
+        """What a year with a line comes to, in the better starting state; None without a cost of minutes, or of never."""
+        costs = self.costs
+        if costs is None or costs.stale_minute is None or item.worths is None or item.status != DO:
+            return None
+        alone = [item.worths[case].alone for case in CASES]
+        if any(part["empty_min"].ended or part["empty_min"].endless for part in alone):
+            return None
+        nets = [
+            net_of(
+                _gain(part["empty_min"]), -(part["lost"].bought or 0.0), self.effort_days(item), item.headroom, costs
+            )
+            for part in alone
+        ]
+        return max(nets, key=lambda net: net.amount)
 
     @property
     def about(self) -> tuple[PlanItem, ...]:
@@ -81,13 +102,15 @@ def build_plan(estimates: Estimates, order: Order = "guide", draws: int | None =
     Parameters:
         estimates: the results for the scenario.
         order: ``guide``: the guide's order of change, then minutes bought; ``minutes``: minutes bought; ``effort``: minutes
-            bought a person-day; ``cost``: cost of the stale minutes that it saves in one event less that of its effort, by
-            the scenario's ``costs``. Whatever the order, a line that buys nothing comes after those of its rank that do.
+            bought a person-day; ``cost``: what a year with it saves less what it costs, by the scenario's ``costs``: see
+            :class:`afterload.plan.price.Net`. Whatever the order, a line that buys no minutes comes after those of its
+            rank that do, and one that makes no measure better after all others.
         draws: draws of uncertain inputs; None for the usual number.
 
     Raises :class:`InputError` for another order, and for ``cost`` where the scenario gives no costs.
     """
-    if order == "cost" and estimates.loaded.scenario.costs is None:
+    costs = estimates.loaded.scenario.costs
+    if order == "cost" and (costs is None or costs.stale_minute is None):
         raise InputError("the order cost needs costs.stale_minute in the scenario, and costs.person_day for the effort")
     if order not in ORDERS:
         raise InputError(f"the order of a plan cannot be {order!r}; known: {', '.join(ORDERS)}")
@@ -98,11 +121,11 @@ def build_plan(estimates: Estimates, order: Order = "guide", draws: int | None =
         if not found:
             found = [PlanItem(change.id, "", NOT_HERE, "The scenario has nothing that this change is about.")]
         lines += [(change, item) for item in found]
-    rank = _ranker(order, appraiser, estimates.loaded.scenario.costs)
+    rank = _ranker(order, appraiser, costs or NOTHING_PRICED)
     lines.sort(key=lambda line: rank(*line))
     items = [item for _, item in lines]
     if appraiser is None:
-        return Plan(tuple(items), catalogue(), order)
+        return Plan(tuple(items), catalogue(), order, costs=costs)
     places = [place for place, item in enumerate(items) if item.status == DO]
     appraisal = appraiser.appraise([items[place].edit for place in places])
     for number, place in enumerate(places):
@@ -110,26 +133,35 @@ def build_plan(estimates: Estimates, order: Order = "guide", draws: int | None =
             raise ModelError(f"the change {items[place].id} does not fit the scenario: {appraisal.failed[number]}")
         if items[place].edit:
             items[place] = replace(items[place], worths=appraisal.worths[number])
-    return Plan(tuple(items), catalogue(), order, appraisal)
+    return Plan(tuple(items), catalogue(), order, appraisal, costs)
 
 
 Rank = tuple[float, float, int, float, bool, str, str]
 
 
-def _ranker(order: Order, appraiser: Appraiser | None, costs: Costs | None) -> Callable[[Change, PlanItem], Rank]:
+def _ranker(order: Order, appraiser: Appraiser | None, costs: Costs) -> Callable[[Change, PlanItem], Rank]:
     def rank(change: Change, item: PlanItem) -> Rank:
-        status = _RANK[item.status]
-        gains = [0.0]
+        status = float(_RANK[item.status])
+        measures: list[Mapping[str, Difference]] = []
         if appraiser is not None and item.status == DO and item.edit and not appraiser.refusal(item.edit):
-            gains = [_gain(appraiser.alone(item.edit, case)["empty_min"]) for case in CASES]
-        gain = max(gains)
+            measures = [appraiser.alone(item.edit, case) for case in CASES]
+        gains = [_gain(of_case["empty_min"]) for of_case in measures]
+        gain = max(gains, default=0.0)
+        # What buys another measure than minutes stands between what buys minutes and what buys nothing.
+        kind = 0 if gain > ROUNDING_MIN else 1 if any(better(of_case) for of_case in measures) else 2
+        tie = (change.id not in GUIDE, change.id, item.target)
         if order == "guide":
-            return change.order, float(status), 0, -gain, change.id not in GUIDE, change.id, item.target
+            return change.order, status, kind, -round(gain, 6), *tie
         days = change.effort_days if item.effort_days is None else item.effort_days
         worth = gain if order == "minutes" else gain / max(days, 0.1)
-        if order == "cost" and costs is not None:
-            worth = gain * costs.stale_minute - days * costs.person_day
-        return 0.0, float(status), int(gain <= 0), -worth, change.id not in GUIDE, change.id, item.target
+        if order == "cost":
+            lost = [-(of_case["lost"].bought or 0.0) for of_case in measures]
+            nets = [
+                net_of(minutes, more, days, item.headroom, costs) for minutes, more in zip(gains, lost, strict=True)
+            ]
+            worth = max((net.amount for net in nets), default=-days * costs.person_day)
+        # Rounded, since the order in which a file lists its parts moves the last digits of a sum.
+        return 0.0, status, kind, -round(worth, 6), *tie
 
     return rank
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from afterload.estimates import Estimates
 from afterload.findings.phrases import counted, quoted, where
+from afterload.plan.price import Headroom
 from afterload.plan.worth import CASES, Difference, Edit, Worth
 from afterload.units import format_share
 
@@ -46,6 +47,7 @@ class PlanItem:
         edit: the scenario's values with the change, by path: what its worth is computed from. Empty: no number of the
             recovery changes.
         effort_days: person-days; None for those of the change.
+        headroom: capacity that it adds and that idles until a recovery, for its price in money; None where it adds none.
         worths: what it is worth in each starting state, once that was computed.
     """
 
@@ -61,6 +63,7 @@ class PlanItem:
     terraform: tuple[str, ...] = ()
     edit: Edit = field(default_factory=dict)
     effort_days: float | None = None
+    headroom: Headroom | None = None
     worths: Mapping[str, Worth] | None = field(default=None, compare=False, repr=False)
 
     @property

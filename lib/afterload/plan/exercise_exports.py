@@ -9,6 +9,7 @@ import math
 import shlex
 from typing import Any
 
+from afterload import limits
 from afterload.plan.exercises import Exercise, Fault
 
 __all__ = ["exercise_chaostoolkit", "exercise_fis"]
@@ -33,19 +34,17 @@ def exercise_fis(exercise: Exercise) -> dict[str, Any] | None:
     actions: dict[str, Any] = {}
     for place, fault in enumerate(exercise.faults, 1):
         name = f"fault-{place}"
-        is_network = fault.kind == "dependency away"
+        action = limits.fault_action(fault.kind)
         targets[name] = {
-            "resourceType": "aws:ec2:subnet" if is_network else "aws:ec2:autoscaling-group",
+            "resourceType": action.resource_type,
             "resourceTags": {"afterload-exercise": f"{exercise.id}-{place}"},
             "selectionMode": "ALL",
         }
         actions[name] = {
-            "actionId": "aws:network:disrupt-connectivity"
-            if is_network
-            else "aws:ec2:asg-insufficient-instance-capacity-error",
+            "actionId": action.action,
             "description": _short(f"{fault.kind}: {fault.target}{_group(fault)}"),
-            "parameters": _network(fault) if is_network else _launches(fault),
-            "targets": {"Subnets" if is_network else "AutoScalingGroups": name},
+            "parameters": _network(fault) if fault.kind == "dependency away" else _launches(fault),
+            "targets": {action.target: name},
         }
     return {
         "description": _short(exercise.title),

@@ -11,13 +11,15 @@ from typing import Any
 from afterload import __version__
 from afterload.estimates import Estimates
 from afterload.plan.build import Plan
-from afterload.plan.change import PlanItem
+from afterload.plan.change import DO, PlanItem
 from afterload.plan.compare import Snapshot
 from afterload.plan.kept import COLUMNS, GONE, Kept
-from afterload.plan.wording import effort_and_risk, minutes_bought, worth
+from afterload.plan.measures import COLUMNS as MEASURE_COLUMNS
+from afterload.plan.measures import measure_lines, still_words
+from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, worth
 from afterload.units import format_minutes
 
-__all__ = ["formula_safe", "plain_markdown", "plan_csv", "plan_json", "plan_markdown", "plan_records"]
+__all__ = ["fenced", "formula_safe", "plain_markdown", "plan_csv", "plan_json", "plan_markdown", "plan_records"]
 
 # A spreadsheet reads a cell that begins with one of these as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -73,11 +75,27 @@ def _record(place: int, plan: Plan, item: PlanItem, kept: Kept) -> dict[str, Any
         "terraform": list(item.terraform),
         "edit": dict(item.edit),
         "effort_days": plan.effort_days(item),
+        **_money(plan, item),
         "measures": _measures(item),
         "risk": change.risk,
         "why": change.why,
         "exercise": change.exercise,
         "reference": change.reference,
+    }
+
+
+def _money(plan: Plan, item: PlanItem) -> dict[str, Any]:
+    """Headroom with its unit-hours a month, and amounts in the team's currency; None for what is not known."""
+    head, costs, net = item.headroom, plan.costs, plan.net(item)
+    has_effort = costs is not None and costs.person_day and item.status == DO
+    return {
+        "headroom_unit": None if head is None else head.kind,
+        "headroom_units": None if head is None else _rounded(head.units),
+        "headroom_unit_hours_month": None if head is None else _rounded(head.unit_hours_month),
+        "headroom_cost_month": None if head is None else _rounded(head.cost_month(costs)),
+        "effort_cost": _rounded(plan.effort_days(item) * costs.person_day) if costs and has_effort else None,
+        "net_year": None if net is None else _rounded(net.amount),
+        "currency": None if costs is None else costs.currency,
     }
 
 
@@ -157,9 +175,21 @@ def plain_markdown(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", text)
 
 
-def _fence(lines: tuple[str, ...], language: str) -> list[str]:
+def fenced(lines: tuple[str, ...], language: str) -> list[str]:
+    """Lines as a block of code, fenced by more ticks than any of them holds."""
     ticks = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0))
     return [f"{ticks}{language}", *lines, ticks]
+
+
+def _measure_table(item: PlanItem) -> list[str]:
+    """Every measure that a line moves, with P10 to P90 of its difference, as a table."""
+    found = measure_lines(item)
+    if item.worths is None:
+        return []
+    if not found.rows:
+        return ["", still_words(found)]
+    rows = [f"| {' | '.join(plain_markdown(cell) for cell in row)} |" for row in (MEASURE_COLUMNS, *found.rows)]
+    return ["", rows[0], f"|{' --- |' * len(MEASURE_COLUMNS)}", *rows[1:], "", still_words(found)]
 
 
 def plan_markdown(plan: Plan, estimates: Estimates) -> str:
@@ -196,11 +226,14 @@ def plan_markdown(plan: Plan, estimates: Estimates) -> str:
         lines += [f"Evidence: {plain_markdown(item.evidence)}"]
         if worth(item):
             lines += ["", f"Worth: {plain_markdown(worth(item))}"]
+        lines += _measure_table(item)
+        if money_words(plan, item):
+            lines += ["", f"Money: {plain_markdown(money_words(plan, item))}"]
         if effort_and_risk(plan, item):
             lines += ["", f"Effort and risk: {plain_markdown(effort_and_risk(plan, item))}"]
         for word, commands in (("Apply", item.apply), ("Undo", item.undo), ("Terraform", item.terraform)):
             if commands:
-                lines += ["", f"{word}:", "", *_fence(commands, "hcl" if word == "Terraform" else "sh")]
+                lines += ["", f"{word}:", "", *fenced(commands, "hcl" if word == "Terraform" else "sh")]
         lines += [
             "",
             f"Exercise: {plain_markdown(change.exercise)}",

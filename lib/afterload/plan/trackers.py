@@ -15,7 +15,7 @@ from afterload.plan.build import Plan
 from afterload.plan.change import PlanItem
 from afterload.plan.exports import formula_safe, plain_markdown
 from afterload.plan.kept import Kept
-from afterload.plan.wording import effort_and_risk, minutes_bought, worth
+from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, worth
 
 __all__ = ["github_json", "github_script", "jira_csv"]
 
@@ -37,6 +37,7 @@ def _body(plan: Plan, item: PlanItem) -> str:
         change.why,
         f"Evidence: {item.evidence}",
         f"Worth: {worth(item)}",
+        money_words(plan, item) and f"Money: {money_words(plan, item)}",
         effort_and_risk(plan, item),
         f"Exercise: {change.exercise}",
         f"Reference: {change.reference}",

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from afterload.findings.phrases import counted
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, PlanItem
+from afterload.plan.price import Net, headroom_words, money
 from afterload.plan.worth import CASES, Difference, Worth
+from afterload.scenario.coupled_schema import Costs
 from afterload.units import format_duration, format_minutes, format_rate, format_share
 
-__all__ = ["difference_words", "effort_and_risk", "minutes_bought", "signed_minutes", "worth"]
+__all__ = ["difference_words", "effort_and_risk", "minutes_bought", "money_words", "signed_minutes", "worth"]
 
 # Changes of a measure below these shares of it are not told.
 TOLD_SHARE = 0.005
@@ -27,11 +29,11 @@ def _computed(item: PlanItem) -> Iterator[str]:
     if item.worths is None:
         return
     first, collapsed = (item.worths[case] for case in CASES)
-    yield _drain_words(first.alone["empty_min"])
+    yield _drain_words(first)
     fresh, drain = first.alone["fresh_min"], first.alone["empty_min"]
     if (fresh.before, fresh.after) != (drain.before, drain.after) and difference_words(fresh):
         yield f"First-attempt age at baseline: {difference_words(fresh)}."
-    yield from _others(first, "")
+    yield from _others(first)
     other, same = collapsed.alone["empty_min"], first.alone["empty_min"]
     if (other.before, other.after) != (same.before, same.after):
         words = difference_words(other) or _stays(other)
@@ -44,18 +46,32 @@ def _computed(item: PlanItem) -> Iterator[str]:
         yield f"Time that it then stays down: {difference_words(down)}."
 
 
-def _drain_words(drain: Difference) -> str:
+def _drain_words(worth: Worth) -> str:
+    drain = worth.alone["empty_min"]
+    dropped = f" at the price of {_lost_words(worth)}" if _pays_with_work(worth) else ""
     if drain.ended:
-        return f"Brings the drain from never to {_minutes(drain.after)}."
+        return f"Brings the drain from never to {_minutes(drain.after)}{dropped}."
     if drain.endless:
         return f"With it the backlog never drains, instead of within {_minutes(drain.before)}."
     bought = drain.bought or 0.0
     change = f"({_minutes(drain.before)} to {_minutes(drain.after)}{_range(drain)})"
     if bought > 1e-9:
-        return f"Buys {format_minutes(bought)} of drain {change}."
+        return f"Buys {format_minutes(bought)} of drain {change}{dropped}."
     if bought < -1e-9:
         return f"Costs {format_minutes(-bought)} of drain {change}."
     return f"Buys no minutes here: {_stays(drain)}."
+
+
+def _pays_with_work(worth: Worth) -> bool:
+    """Whether a drain that is shorter is so because work is dropped that is done today: the price goes with the gain."""
+    drain, lost = worth.alone["empty_min"], worth.alone["lost"]
+    shorter = drain.ended or (drain.bought or 0.0) > ROUNDING_MIN
+    return shorter and _moved(lost) and (lost.after or 0.0) > (lost.before or 0.0)
+
+
+def _lost_words(worth: Worth) -> str:
+    lost = worth.alone["lost"]
+    return f"{counted(lost.after or 0.0, 'item')} expired or discarded, {counted(lost.before or 0.0, 'item')} today"
 
 
 def _stays(drain: Difference) -> str:
@@ -77,24 +93,22 @@ def signed_minutes(minutes: float) -> str:
     return f"costs {format_minutes(-minutes)}" if minutes < 0 else format_minutes(minutes)
 
 
-def _others(worth: Worth, prefix: str) -> Iterator[str]:
+def _others(worth: Worth) -> Iterator[str]:
     lost, failed = worth.alone["lost"], worth.alone["failed_direct"]
-    if _moved(lost):
-        before, after = lost.before or 0.0, lost.after or 0.0
-        verb = "expired or discarded"
-        yield f"{prefix}{counted(after, 'item').capitalize()} {verb}, {counted(before, 'item')} today."
+    if _moved(lost) and not _pays_with_work(worth):
+        yield f"{_lost_words(worth).capitalize()}."
     if _moved(failed):
         yield (
-            f"{prefix}{counted(failed.after or 0.0, 'direct request').capitalize()} fail or are held back, "
+            f"{counted(failed.after or 0.0, 'direct request').capitalize()} fail or are held back, "
             f"{counted(failed.before or 0.0, 'direct request')} today."
         )
     peak = worth.alone["peak_attempts_per_min"]
     if _moved(peak):
-        yield f"{prefix}Peak attempts go from {format_rate(peak.before or 0.0)} to {format_rate(peak.after or 0.0)}."
+        yield f"Peak attempts go from {format_rate(peak.before or 0.0)} to {format_rate(peak.after or 0.0)}."
     lowest = worth.alone["lowest_share"]
     if _moved(lowest):
         yield (
-            f"{prefix}Lowest capacity goes from {format_share(lowest.before or 0.0)} to {format_share(lowest.after or 0.0)} "
+            f"Lowest capacity goes from {format_share(lowest.before or 0.0)} to {format_share(lowest.after or 0.0)} "
             "of what is needed."
         )
 
@@ -124,6 +138,28 @@ def effort_and_risk(plan: Plan, item: PlanItem) -> str:
         return ""
     days = plan.effort_days(item)
     return f"About {days:g} person-day{'' if days == 1 else 's'}. {plan.change(item).risk}"
+
+
+def money_words(plan: Plan, item: PlanItem) -> str:
+    """What a line that is to do costs in money, and what a year with it comes to; empty text where nothing is known."""
+    if item.status != DO:
+        return ""
+    words, costs = [], plan.costs
+    if item.headroom is not None:
+        words.append(f"Headroom of {headroom_words(item.headroom, costs)}")
+    if costs is not None and costs.person_day:
+        words.append(f"Effort: {money(plan.effort_days(item) * costs.person_day, costs)}.")
+    net = plan.net(item)
+    if net is not None and costs is not None:
+        words.append(_net_words(net, costs))
+    return " ".join(words)
+
+
+def _net_words(net: Net, costs: Costs) -> str:
+    events = "1 such event" if costs.events_a_year == 1 else f"{costs.events_a_year:,.15g} such events"
+    verb = "saves" if net.amount >= 0 else "costs"
+    rest = " The headroom counts as nothing, since it has no cost." if net.headroom is None else ""
+    return f"A year of {events} {verb} {money(abs(net.amount), costs)} net.{rest}"
 
 
 def minutes_bought(item: PlanItem) -> str:

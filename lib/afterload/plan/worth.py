@@ -36,6 +36,7 @@ __all__ = [
     "Measured",
     "Worth",
     "appraise",
+    "better",
     "edited",
 ]
 
@@ -124,7 +125,12 @@ class Worth:
     @property
     def buys(self) -> bool:
         """True if it makes any measure better by more than rounding, alone or in its place."""
-        return any(_better(item, name) for part in (self.alone, self.cumulative) for name, item in part.items())
+        return any(better(part) for part in (self.alone, self.cumulative))
+
+
+def better(measures: Mapping[str, Difference]) -> bool:
+    """True if any of the measures is better with the change than without it."""
+    return any(_better(item, name) for name, item in measures.items())
 
 
 def _better(item: Difference, name: str) -> bool:

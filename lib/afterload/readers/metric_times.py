@@ -6,14 +6,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from afterload.errors import InputError
 from afterload.model.curves import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["ACCEPTED", "EARLIEST", "LATEST", "TimeReader", "looks_like_time"]
 
@@ -69,6 +72,8 @@ class TimeReader:
         Raises:
             InputError: no zone where one is needed, a time that the zone's clocks skip, or numbers of two units.
         """
+        import pandas as pd
+
         codes, found = pd.factorize(np.asarray(texts, dtype=object))
         distinct: list[str] = list(found)
         seconds, reasons = self._distinct(distinct, codes, first_row)
@@ -88,6 +93,7 @@ class TimeReader:
         self, texts: list[str], codes: npt.NDArray[np.intp], first_row: int
     ) -> tuple[FloatArray, dict[int, str]]:
         """Seconds of each distinct text, and why some were not read ("" for an hour that occurs twice)."""
+        import pandas as pd
 
         def row(place: int) -> int:
             return first_row + int(np.flatnonzero(codes == place)[0])
@@ -134,6 +140,8 @@ class TimeReader:
         self, texts: list[str], has_zone: bool, row: Callable[[int], int]
     ) -> tuple[FloatArray, dict[int, str]] | None:
         """Times that are all of one usual form; None where one of them is not a time after all."""
+        import pandas as pd
+
         try:
             read = pd.DatetimeIndex(pd.to_datetime(pd.Series(texts, dtype=object), format="ISO8601", utc=has_zone))
         except (ValueError, OverflowError):
@@ -207,5 +215,7 @@ def _within(instant: datetime) -> datetime:
 
 def _seconds(times: pd.DatetimeIndex) -> FloatArray:
     """Seconds since 1970 of aware times."""
+    import pandas as pd
+
     epoch = times.tz_convert(UTC).tz_localize(None) - pd.Timestamp(0)
     return np.asarray(epoch / timedelta(seconds=1), dtype=np.float64)

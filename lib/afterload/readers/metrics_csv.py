@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from afterload.errors import InputError
 from afterload.model.curves import FloatArray
@@ -22,6 +21,9 @@ from afterload.readers.numbers import EMPTY, NUMBER, ODD, Decimal, NumberReader
 from afterload.readers.reading import Remark
 from afterload.readers.series import Points, statistic_of
 from afterload.readers.source import SourceFile
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["read_csv_metrics"]
 
@@ -111,6 +113,8 @@ def _whole_rows(text: str, start: int) -> int:
 
 
 def _parts(source: SourceFile, layout: Layout, end: int) -> Iterator[pd.DataFrame]:
+    import pandas as pd
+
     if end <= layout.starts_at:
         return
     # One column more than there should be: a row with a cell too many shows itself there.
@@ -177,6 +181,8 @@ def _take(
 
 def _groups(columns: list[npt.NDArray[np.object_]], layout: Layout, cells: _Cells, file: str) -> npt.NDArray[np.int32]:
     """For each row of a part, the number of its labels among all labels of the file."""
+    import pandas as pd
+
     if not layout.labels:
         cells.names.setdefault((), 0)
         return np.zeros(len(columns[0]), dtype=np.int32)

@@ -13,31 +13,11 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+from afterload.units import ZONE_ABBREVIATIONS as ABBREVIATIONS
 from afterload.units import local_readings
 
 __all__ = ["ABBREVIATIONS", "Reading", "is_offset", "named_zone", "readings_in"]
 
-# Where each abbreviation is used today (IANA time zone database 2025b, and common use where that has digits only).
-ABBREVIATIONS: dict[str, tuple[str, ...]] = {
-    "ACDT": ("Australia/Adelaide",), "ACST": ("Australia/Darwin", "Australia/Adelaide"), "ADT": ("America/Halifax",),
-    "AEDT": ("Australia/Sydney",), "AEST": ("Australia/Brisbane", "Australia/Sydney"), "AKDT": ("America/Anchorage",),
-    "AKST": ("America/Anchorage",), "ART": ("America/Buenos_Aires",), "AST": ("America/Halifax", "Asia/Riyadh"),
-    "AWST": ("Australia/Perth",), "BRT": ("America/Sao_Paulo",), "BST": ("Europe/London", "Asia/Dhaka"),
-    "CAT": ("Africa/Maputo",), "CDT": ("America/Chicago", "America/Havana"), "CEST": ("Europe/Berlin",),
-    "CET": ("Europe/Berlin",), "CST": ("America/Chicago", "Asia/Shanghai", "America/Havana"), "CT": ("America/Chicago",),
-    "ChST": ("Pacific/Guam",), "EAT": ("Africa/Nairobi",), "EDT": ("America/New_York",), "EEST": ("Europe/Athens",),
-    "EET": ("Europe/Athens",), "EST": ("America/New_York",), "ET": ("America/New_York",),
-    "GST": ("Asia/Dubai", "Atlantic/South_Georgia"), "HDT": ("America/Adak",), "HKT": ("Asia/Hong_Kong",),
-    "HST": ("Pacific/Honolulu",), "ICT": ("Asia/Bangkok",), "IDT": ("Asia/Jerusalem",),
-    "IST": ("Asia/Kolkata", "Europe/Dublin", "Asia/Jerusalem"), "JST": ("Asia/Tokyo",), "KST": ("Asia/Seoul",),
-    "MDT": ("America/Denver",), "MSK": ("Europe/Moscow",), "MST": ("America/Denver", "Asia/Kuala_Lumpur"),
-    "MT": ("America/Denver",), "NDT": ("America/St_Johns",), "NST": ("America/St_Johns",), "NZDT": ("Pacific/Auckland",),
-    "NZST": ("Pacific/Auckland",), "PDT": ("America/Los_Angeles",), "PKT": ("Asia/Karachi",),
-    "PST": ("America/Los_Angeles", "Asia/Manila"), "PT": ("America/Los_Angeles",), "SAST": ("Africa/Johannesburg",),
-    "SGT": ("Asia/Singapore",), "SST": ("Pacific/Pago_Pago", "Asia/Singapore"), "TRT": ("Europe/Istanbul",),
-    "WAT": ("Africa/Lagos",), "WEST": ("Europe/Lisbon",), "WET": ("Europe/Lisbon",), "WIB": ("Asia/Jakarta",),
-    "WIT": ("Asia/Jayapura",), "WITA": ("Asia/Makassar",),
-}  # fmt: skip
 # Names of a region's clock, summer and winter alike.
 _GENERIC = frozenset({"PT", "MT", "CT", "ET"})
 # Offsets in use that are not whole hours, in minutes; whole hours run from -12 to +14.

@@ -11,8 +11,11 @@ from papermill.translators import translate_parameters
 from afterload.coupling import couple, estimate_recovery
 from afterload.estimates import Estimates, estimate
 from afterload.figures import answer
+from afterload.findings.telemetry import measure
 from afterload.plan import Plan, build_plan, plan_csv, plan_json, plan_markdown
 from afterload.plan.kept import read_kept
+from afterload.plan.runbook import build_runbook
+from afterload.plan.runbook_export import runbook_markdown
 from afterload.report.exporter import PacketExporter
 from afterload.report.lost import Lost
 from afterload.report.markdown import postmortem_markdown
@@ -61,7 +64,7 @@ def build(
 def _page(nb: NotebookNode, title: str) -> tuple[str, str]:
     """The page, or why there is none: a fault this late must not lose the executed notebook."""
     try:
-        return PacketExporter().to_html(nb, title), ""
+        return PacketExporter.shared().to_html(nb, title), ""
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the rest is written
         return "", f"page: {type(problem).__name__}: {problem}"
 
@@ -105,6 +108,9 @@ def _plan_files(loaded: LoadedScenario, stem: Path, told: Told | None) -> tuple[
             table: plan_csv(plan, kept),
             stem.with_name(f"{stem.name}-plan.md"): plan_markdown(plan, estimates),
             stem.with_name(f"{stem.name}-plan.json"): plan_json(plan, estimates, kept),
+            stem.with_name(f"{stem.name}-runbook.md"): runbook_markdown(
+                build_runbook(estimates, recovery, measure(loaded)), estimates
+            ),
         }
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the chapters are written
         return (), {}, f"plan files: {type(problem).__name__}: {problem}"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import copy
+from functools import cache
 from typing import Any, cast
 
 from nbconvert.exporters.html import HTMLExporter
+from nbconvert.filters import Highlight2HTML
+from nbconvert.filters.widgetsdatatypefilter import WidgetsDataTypeFilter
 from nbformat import NotebookNode
 from traitlets import default
 from traitlets.config import Config
 
+from afterload.report.markup import in_one_pass
 from afterload.resources import resource
 
 __all__ = ["CHART_TYPE", "PacketExporter"]
@@ -28,9 +32,15 @@ class PacketExporter(HTMLExporter):
 
     def __init__(self, config: Config | None = None, **options: Any) -> None:
         # Set as defaults, so that a configuration or a caller can still show the code.
-        for name in ("exclude_input", "exclude_input_prompt", "exclude_output_prompt"):
+        for name in ("exclude_input", "exclude_input_prompt", "exclude_output_prompt", "optimistic_validation"):
             options.setdefault(name, True)
-        super().__init__(config=config, **options)  # type: ignore[no-untyped-call]
+        super().__init__(config=config, **options)
+
+    @classmethod
+    @cache
+    def shared(cls) -> PacketExporter:
+        """The exporter of this process: the template is read and compiled once."""
+        return cls()
 
     @property
     def default_config(self) -> Config:
@@ -62,9 +72,44 @@ class PacketExporter(HTMLExporter):
         ``title`` is plain text; empty keeps the notebook's own. ``language`` is the code of the
         content's language, such as ``en``. The notebook stays as it is.
         """
-        shown = copy.deepcopy(nb)
+        shown = _Shown(nb)
         if title:
-            shown.metadata["title"] = title
+            shown.metadata = {**nb.metadata, "title": title}
         self.language_code = language
-        page, _ = self.from_notebook_node(shown, resources={"metadata": {"name": title or "Packet"}})
-        return page
+        resources = {"metadata": {"name": title or "Packet"}}
+        types = WidgetsDataTypeFilter(
+            notebook_metadata={title or "Packet": shown.metadata}, parent=self, resources=resources
+        )
+        # HTMLExporter does the same, and then reads and writes every page with Beautiful Soup.
+        self.register_filter("filter_data_type", types)
+        self.register_filter("highlight_code", Highlight2HTML(parent=self))
+        page, _ = super(HTMLExporter, self).from_notebook_node(shown, resources)
+        found = in_one_pass(page)
+        if found is None:
+            found, _ = self.from_notebook_node(shown, {"metadata": {"name": title or "Packet"}})
+        return found
+
+
+class _Shown(NotebookNode):
+    """A notebook that nbconvert copies as deep as anything is changed while it is shown: outputs are shared.
+
+    nbconvert makes four copies of a notebook, and most of a packet is the data of its charts.
+    """
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Shown:
+        twin = _Shown(self)
+        twin.metadata = copy.deepcopy(self.metadata, memo)
+        twin.cells = [_cell(cell) for cell in self.cells]
+        return twin
+
+
+def _cell(cell: NotebookNode) -> NotebookNode:
+    twin = NotebookNode(cell)
+    twin.metadata = copy.deepcopy(cell.metadata)
+    if "outputs" in cell:
+        twin.outputs = [NotebookNode(output) for output in cell.outputs]
+        for output in twin.outputs:
+            for name in ("data", "metadata"):
+                if name in output:
+                    output[name] = NotebookNode(output[name])
+    return twin

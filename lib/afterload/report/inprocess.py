@@ -399,7 +399,8 @@ def _shell(send: Any, emit: Any) -> Iterator[Any]:
         _set(stack, vars(getpass), "getpass", partial(_no_input, "getpass"))
         stack.callback(setattr, sys, "path", list(sys.path))
         # The working folder goes where a kernel has it.
-        InteractiveShellApp.init_path(SimpleNamespace(ignore_cwd=False))
+        app: Any = InteractiveShellApp
+        app.init_path(SimpleNamespace(ignore_cwd=False))
         manager = CommManager()
         _set(stack, vars(comm), "create_comm", partial(_Comm, session))
         _set(stack, vars(comm), "get_comm_manager", lambda: manager)

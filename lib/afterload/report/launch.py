@@ -21,9 +21,11 @@ from typing import Any, Protocol, Self
 from afterload.report import frames
 from afterload.report.forked import FORK, KILL, REQUEST, TERMINATE
 
-__all__ = ["WARM", "ForkServer", "Launcher", "Spawner", "StartError", "Started", "new_launcher"]
+__all__ = ["REHEARSED", "WARM", "ForkServer", "Launcher", "Spawner", "StartError", "Started", "new_launcher"]
 
+# Functions that load what workers need: all modules, and with a packet made for practice also what is slow the first time.
 WARM = "afterload.report.warm:warm_up"
+REHEARSED = "afterload.report.rehearsal:warm_up"
 END_LIMIT_S = 5.0
 # This package may be found by a path that only this process knows.
 _START = (

@@ -22,7 +22,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from afterload.report import frames
 from afterload.report.child import Call, reference
-from afterload.report.launch import Launcher, Started, StartError, new_launcher
+from afterload.report.launch import WARM, Launcher, Started, StartError, new_launcher
 
 __all__ = [
     "START_ATTEMPTS",
@@ -113,6 +113,7 @@ def run_tasks(
     rescue: Rescue[T, R] | None = None,
     launcher: Launcher | None = None,
     watch: Callable[[T, Any], None] | None = None,
+    warm: str = WARM,
 ) -> Generator[Ended[T, R], None, None]:
     """Call ``function(task)`` for each task in a fresh process, at most ``workers`` at once; results come as they end.
 
@@ -125,13 +126,14 @@ def run_tasks(
     has failed or its process has ended, ``rescue(task, records, problem)`` makes a value of it in another process, under the
     same limits.
 
-    A ``launcher`` that is given is used and left open. Raises :class:`TypeError` for a function that cannot be imported and
+    A ``launcher`` that is given is used and left open; else there is one that first calls what ``warm`` names, as
+    ``module:name``, and that is replaced when it dies. Raises :class:`TypeError` for a function that cannot be imported and
     :class:`ValueError` without a worker.
     """
     if workers < 1:
         raise ValueError(f"{workers} workers cannot run anything: at least 1 is needed")
     place, rescue_place = reference(function), reference(rescue) if rescue is not None else ""
-    return _Pool(place, rescue_place, workers, limits or Limits(), stop, watch, launcher).run(iter(tasks))
+    return _Pool(place, rescue_place, workers, limits or Limits(), stop, watch, launcher, warm).run(iter(tasks))
 
 
 @dataclass(eq=False)
@@ -164,7 +166,9 @@ class _Pool:
         stop: Stop | None,
         watch: Callable[[Any, Any], None] | None,
         launcher: Launcher | None,
+        warm: str,
     ) -> None:
+        self.warm = warm
         self.place, self.rescue, self.workers = place, rescue, workers
         self.limits, self.stop, self.watch = limits, stop, watch
         self.launcher = launcher
@@ -214,7 +218,7 @@ class _Pool:
             if self.launcher is None:
                 if self.failed_starts >= START_ATTEMPTS:
                     raise StartError(self.last_failure)
-                self.launcher = new_launcher()
+                self.launcher = new_launcher(self.warm)
             if self.launcher.waitable() is not None:
                 self._register(self.launcher.waitable(), None)
             worker = self.launcher.start()

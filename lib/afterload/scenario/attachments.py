@@ -28,6 +28,7 @@ __all__ = [
     "ArrivalSeries",
     "Attachment",
     "ImpactWindow",
+    "Reading",
     "TimelineEvent",
     "note_digest",
     "read_impacts",
@@ -74,6 +75,31 @@ class ImpactWindow:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What a console shows of one queue at one moment of a recovery; None where it was not looked at.
+
+    Attributes:
+        at: when, with a zone.
+        depth: items waiting.
+        age_min: age of the oldest of them in minutes.
+        arrival_per_min, service_per_min: items a minute in and out.
+        in_flight: items that consumers hold.
+        error_share: share of attempts at the dependency that fail or are throttled.
+        attempts_per_min: attempts a minute at the dependency, retries included.
+    """
+
+    at: datetime
+    queue: str
+    depth: float
+    age_min: float | None = None
+    arrival_per_min: float | None = None
+    service_per_min: float | None = None
+    in_flight: float | None = None
+    error_share: float | None = None
+    attempts_per_min: float | None = None
+
+
+@dataclass(frozen=True)
 class ArrivalSeries:
     """Measured arrival rate: ``rates_per_min[i]`` holds from ``times[i]`` to the next, the last for ``step_min``."""
 
@@ -86,7 +112,7 @@ class ArrivalSeries:
 class Attachment:
     """What was read from one file, and its SHA-256."""
 
-    rows: tuple[TimelineEvent, ...] | tuple[ImpactWindow, ...] | ArrivalSeries | None
+    rows: tuple[TimelineEvent, ...] | tuple[ImpactWindow, ...] | tuple[Reading, ...] | ArrivalSeries | None
     digest: str
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from afterload.errors import UnitError
-from afterload.scenario.fields import Count, Label, Minutes, Section, Share
+from afterload.scenario.fields import Count, Label, MaybeFigure, Minutes, Section, Share, if_given
 from afterload.units import read_number
 
 __all__ = ["STEP_NAMES", "AdmissionPlan", "Cache", "Costs", "PlanAutomation", "UncertainValue"]
@@ -68,12 +68,35 @@ class UncertainValue(Section):
 
 
 class Costs(Section):
-    """What stale processing and work cost the team, to order the plan by it."""
+    """What stale processing, work and headroom cost the team: the money of the plan, and its order by cost."""
 
-    stale_minute: Annotated[float, BeforeValidator(read_number), Field(gt=0, description="Cost of one stale minute.")]
+    stale_minute: Annotated[
+        MaybeFigure, if_given(gt=0), Field(description="Cost of one stale minute; the order by cost needs it.")
+    ] = None
+    lost_item: Annotated[
+        float, BeforeValidator(read_number), Field(ge=0, description="Cost of an item that expires or is discarded.")
+    ] = 0.0
     person_day: Annotated[
         float, BeforeValidator(read_number), Field(ge=0, description="Cost of a person-day of effort.")
     ] = 0.0
+    instance_hour: Annotated[
+        MaybeFigure, if_given(ge=0), Field(description="Cost of an hour of one more instance.")
+    ] = None
+    consumer_hour: Annotated[
+        MaybeFigure,
+        if_given(ge=0),
+        Field(description="Cost of an hour of consumers for one more item at once, busy or idle."),
+    ] = None
+    capacity_hour: Annotated[
+        MaybeFigure,
+        if_given(ge=0),
+        Field(description="Cost of an hour of one more request a second that a dependency bears."),
+    ] = None
+    events_a_year: Annotated[
+        float,
+        BeforeValidator(read_number),
+        Field(gt=0, description="Events like this one in a year; the order by cost sums over a year."),
+    ] = 1.0
     currency: Annotated[Label, Field(description="Currency, as it is written behind an amount.")] = "units of cost"
 
 

@@ -11,7 +11,7 @@ from afterload.errors import UnitError
 from afterload.scenario.fields import Label, MaybeInstant, MaybeLabel, MaybePath, Section, Text
 from afterload.units import read_number
 
-__all__ = ["Action", "Evidence", "Export", "ImpactNumber", "Interaction", "Postmortem", "Role", "Telemetry"]
+__all__ = ["Action", "Evidence", "Export", "ImpactNumber", "Interaction", "Live", "Postmortem", "Role", "Telemetry"]
 
 _NUMBER: dict[str, Any] = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "^[0-9]"}]}
 
@@ -64,6 +64,15 @@ class Telemetry(Section):
         Literal["s", "ms", "min", "items", "per_s", "per_min", "share", "percent", "count"] | None,
         Field(description="Unit of its values where the file does not say; count: items in a period."),
     ] = None
+
+
+class Live(Section):
+    """A recovery that is going on: readings of one queue, as ``afterload eta --log`` keeps them."""
+
+    queue: Annotated[Label, Field(description="Name of the queue.")]
+    log: Annotated[
+        Label, Field(description="CSV of readings, relative to the scenario file: at, queue, depth, age_min and more.")
+    ]
 
 
 class ImpactNumber(Section):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from afterload.scenario.attachments import (
     ArrivalSeries,
     Attachment,
     ImpactWindow,
+    Reading,
     TimelineEvent,
     note_digest,
     read_impacts,
@@ -31,13 +32,19 @@ from afterload.scenario.instants import out_of_order
 from afterload.scenario.overrides import Overrides, apply_overrides, locate, read_overrides
 from afterload.scenario.problems import Problem, dotted, nearest, problems_of
 from afterload.scenario.ranges import read_range
+from afterload.scenario.readings import read_readings
 from afterload.scenario.schema import Queue, Scenario
 from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_file, read_text
 
-__all__ = ["LoadedScenario", "load_scenario", "load_scenario_text"]
+__all__ = ["LoadedScenario", "as_written", "load_scenario", "load_scenario_text", "locate_scenario"]
 
 # Problems shown of one attached file; the rest is counted.
 MOST_ROWS = 100
+
+# Parts of a scenario of which any one is enough to compute something.
+COMPUTED = (
+    "queues", "call_stacks", "clients", "fleets", "worker_pools", "dependencies", "control_loops", "plan_automation",
+)  # fmt: skip
 
 Reader = Callable[[Path, ZoneInfo | None], tuple[Attachment, list[Problem]]]
 
@@ -47,7 +54,8 @@ class LoadedScenario:
     """A valid scenario with the files that it names, and the way back to the lines it came from.
 
     ``digest`` is the SHA-256 of the values after overrides and of every file read; ``own_timeline`` has the entries of
-    ``postmortem.timeline``.
+    ``postmortem.timeline``, ``readings`` the lines of ``live.log``. ``files`` has the SHA-256 of each file as it was read,
+    by the path that the scenario names it by, and that of the scenario itself, read from a file, by empty text.
     """
 
     scenario: Scenario
@@ -55,6 +63,7 @@ class LoadedScenario:
     digest: str
     timeline: tuple[TimelineEvent, ...] = ()
     own_timeline: tuple[TimelineEvent, ...] = ()
+    readings: tuple[Reading, ...] = ()
     impacts: tuple[ImpactWindow, ...] = ()
     series: Mapping[str, ArrivalSeries] = field(default_factory=dict)
     ranges: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
@@ -62,6 +71,7 @@ class LoadedScenario:
     folder: Path = field(default_factory=Path, repr=False)
     tree: YamlTree = field(default_factory=lambda: YamlTree({}), repr=False)
     overridden: Mapping[DataPath, str] = field(default_factory=dict, repr=False)
+    files: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def file(self, text: str) -> Path:
         """The file that a path written in the scenario names."""
@@ -102,12 +112,13 @@ def _written(path: DataPath, data: Any) -> DataPath:
     return tuple(keys)
 
 
-def _locate(path: str | Path) -> tuple[Path, str]:
+def locate_scenario(path: str | Path) -> Path:
+    """The file that a path of a scenario names, whether or not it is there."""
     text = str(path)
     if text.startswith(BUILTIN):
-        return _builtin(text, Path()), text.rsplit("/", 1)[-1]
+        return _builtin(text, Path())
     try:
-        return Path(text).expanduser(), Path(text).name
+        return Path(text).expanduser()
     except RuntimeError as problem:
         raise NotFoundError(f"{text}: no such file: {problem}") from None
 
@@ -121,15 +132,20 @@ def _builtin(text: str, base: Path) -> Path:
         raise NotFoundError(f"{text[:60]!r} cannot be a file: {reason}") from None
 
 
+# Keys of a plan's JSON, which no scenario has.
+PLAN_KEYS = frozenset({"input_sha256", "changes"})
+
+
 def load_scenario(path: str | Path, overrides: Overrides = None) -> LoadedScenario:
     """Open the scenario at ``path`` (``builtin:scenarios/orders.yaml`` for a shipped one) with ``overrides`` set.
 
     Raises :class:`ScenarioError` with all problems of the scenario and of the files it names,
     :class:`OverrideError` for an override that names nothing, :class:`NotFoundError` where there is no file.
     """
-    file, name = _locate(path)
-    tree, _ = read_file(file)
-    return _load(tree, file, name, overrides)
+    file = locate_scenario(path)
+    tree, raw = read_file(file)
+    loaded = _load(tree, file, Path(path).name, overrides)
+    return replace(loaded, files={"": sha256(raw).hexdigest(), **loaded.files})
 
 
 def load_scenario_text(text: str, path: str | Path, overrides: Overrides = None) -> LoadedScenario:
@@ -144,6 +160,11 @@ def load_scenario_text(text: str, path: str | Path, overrides: Overrides = None)
 def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> LoadedScenario:
     if not isinstance(tree.data, dict) or not tree.data:
         raise ScenarioError(f"{file}:1: is not a scenario: it needs keys such as team, incident and queues")
+    if tree.data.keys() >= PLAN_KEYS:
+        raise ScenarioError(
+            f"{file}:1: is a change plan that Afterload wrote, not a scenario: give the scenario that it was made from "
+            "(plan files are for afterload compare)"
+        )
     changes = read_overrides(overrides)
     data, overridden = apply_overrides(tree.data, changes, Scenario)
     changed = YamlTree(data, tree.lines, str(file))
@@ -157,11 +178,12 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
     problems += _cross_checks(changed, overridden)
     ranges, found = _ranges(changed, overridden, scenario)
     problems += found
-    read, found = _attachments(changed, overridden, file.resolve().parent, zone)
+    read, files, found = _attachments(changed, overridden, file.resolve().parent, zone)
     problems += found
+    problems += _unread_queue(changed, overridden, _rows(read.get(("live", "log"))))
     if problems or scenario is None:
         raise _error(file, problems)
-    digest = sha256(json.dumps(_as_written(data), sort_keys=True, default=str).encode())
+    digest = sha256(json.dumps(as_written(data), sort_keys=True, default=str).encode())
     for key in sorted(read, key=dotted):
         digest.update(f"\n{dotted(key)} {read[key].digest}".encode())
     return LoadedScenario(
@@ -170,6 +192,7 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
         digest=digest.hexdigest(),
         timeline=_rows(read.get(("incident", "timeline"))),
         own_timeline=_rows(read.get(("postmortem", "timeline"))),
+        readings=_rows(read.get(("live", "log"))),
         impacts=_rows(read.get(("incident", "impacts"))),
         series={str(key[1]): item.rows for key, item in read.items() if isinstance(item.rows, ArrivalSeries)},
         ranges=ranges,
@@ -177,15 +200,16 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
         folder=file.resolve().parent,
         tree=changed,
         overridden=overridden,
+        files=files,
     )
 
 
-def _as_written(value: Any) -> Any:
+def as_written(value: Any) -> Any:
     """Copy data for the digest: version 1.40 is not 1.4, and 5 given as a number is 5 in a file."""
     if isinstance(value, dict):
-        return {str(key): _as_written(item) for key, item in value.items()}
+        return {str(key): as_written(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_written(item) for item in value]
+        return [as_written(item) for item in value]
     if isinstance(value, WrittenInt | WrittenFloat) and value.text != str(plain(value)):
         return ["written", value.text]
     return plain(value)
@@ -259,9 +283,9 @@ def _cross_checks(tree: YamlTree, overridden: Mapping[DataPath, str]) -> list[Pr
                 f"{wanted!r} is not one of the fleets{f'; nearest: {near}' if near else ''}",
                 f"one of {', '.join(map(str, fleets))}" if fleets else "a name that stands under fleets",
             )
-    if not any(tree.data.get(part) for part in ("queues", "call_stacks", "clients", "fleets", "worker_pools")):
-        parts = "queues, call_stacks, clients, fleets and worker_pools"
-        check.refuse((), "holds nothing to compute", f"at least one of {parts}")
+    if not any(tree.data.get(part) not in (None, {}, "none") for part in COMPUTED):
+        check.refuse((), "holds nothing to compute", f"at least one of {', '.join(COMPUTED[:-1])} and {COMPUTED[-1]}")
+    _live_queue(check)
     _client_modes(check)
     _service_ranges(check)
     _evidence_paths(check)
@@ -289,6 +313,31 @@ def _evidence_paths(check: _Checker) -> None:
                 f"{wanted!r} is not one of the queues{f'; nearest: {near}' if near else ''}",
                 f"one of {', '.join(known)}" if known else "a name that stands under queues",
             )
+
+
+def _live_queue(check: _Checker) -> None:
+    """The live chapter follows a queue of this file."""
+    live, queues = check.tree.data.get("live"), check.tree.data.get("queues", {})
+    wanted = label_in(live.get("queue")) if isinstance(live, dict) else None
+    if wanted is not None and isinstance(queues, dict) and wanted not in queues:
+        near = nearest(wanted, map(str, queues))
+        check.refuse(
+            ("live", "queue"),
+            f"{wanted!r} is not one of the queues{f'; nearest: {near}' if near else ''}",
+            f"one of {', '.join(map(str, queues))}" if queues else "a name that stands under queues",
+        )
+
+
+def _unread_queue(tree: YamlTree, overridden: Mapping[DataPath, str], readings: tuple[Reading, ...]) -> list[Problem]:
+    """A log that has readings, but none of the queue that the live chapter follows."""
+    check, live = _Checker(tree, overridden), tree.data.get("live")
+    wanted = label_in(live.get("queue")) if isinstance(live, dict) else None
+    names = sorted({reading.queue for reading in readings or ()})
+    if wanted is not None and names and wanted not in names:
+        check.refuse(
+            ("live", "log"), f"holds no reading of {wanted!r}", f"a log of that queue; it has {', '.join(names)}"
+        )
+    return check.problems
 
 
 def _client_modes(check: _Checker) -> None:
@@ -371,15 +420,16 @@ def _ranges(
 
 def _attachments(
     tree: YamlTree, overridden: Mapping[DataPath, str], base: Path, zone: ZoneInfo | None
-) -> tuple[dict[DataPath, Attachment], list[Problem]]:
+) -> tuple[dict[DataPath, Attachment], dict[str, str], list[Problem]]:
     check = _Checker(tree, overridden)
-    incident, account = (
-        part if isinstance(part := tree.data.get(name), dict) else {} for name in ("incident", "postmortem")
+    incident, account, live = (
+        part if isinstance(part := tree.data.get(name), dict) else {} for name in ("incident", "postmortem", "live")
     )
     wanted: list[tuple[DataPath, Any, Reader]] = [
         (("incident", "timeline"), incident.get("timeline"), read_timeline),
         (("incident", "impacts"), incident.get("impacts"), read_impacts),
         (("postmortem", "timeline"), account.get("timeline"), read_timeline),
+        (("live", "log"), live.get("log"), read_readings),
     ]
     for name, queue in check.named("queues").items():
         rate = queue.get("arrival_rate")
@@ -391,6 +441,7 @@ def _attachments(
         for place, item in enumerate(items if isinstance(items, list) else ()):
             wanted.append(((part, place, "file"), item.get("file") if isinstance(item, dict) else None, note_digest))
     found: dict[DataPath, Attachment] = {}
+    files: dict[str, str] = {}
     problems: list[Problem] = []
     for path, text, reader in wanted:
         if not isinstance(text, str) or not text.strip() or text == "none":
@@ -406,8 +457,9 @@ def _attachments(
             check.refuse(path, f"{text!r} names no file ({file})", "a path relative to the scenario file")
             continue
         found[path], bad = reader(file, zone)
+        files[text] = found[path].digest
         problems += bad[:MOST_ROWS]
         if len(bad) > MOST_ROWS:
             words = f"and {len(bad) - MOST_ROWS:,} more problems in this file"
             problems.append(Problem(bad[0].file, bad[MOST_ROWS].line, "", words))
-    return found, check.problems + problems
+    return found, files, check.problems + problems

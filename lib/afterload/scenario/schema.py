@@ -11,7 +11,7 @@ from afterload import limits
 from afterload.errors import UnitError
 from afterload.scenario.capacity_schema import ControlLoop, Pollers, Removal, TargetGroup
 from afterload.scenario.coupled_schema import AdmissionPlan, Cache, Costs, PlanAutomation, UncertainValue
-from afterload.scenario.evidence_schema import Evidence, Export, Postmortem, Telemetry
+from afterload.scenario.evidence_schema import Evidence, Export, Live, Postmortem, Telemetry
 from afterload.scenario.fields import (
     Count,
     Given,
@@ -608,7 +608,7 @@ class Scenario(Section):
         90 * 24 * 60.0
     )
     costs: Annotated[
-        Costs | None, none_is_none, Field(description="What a stale minute and a person-day cost; none: not given.")
+        Costs | None, none_is_none, Field(description="What stale minutes, effort and headroom cost; none: not given.")
     ] = None
     compare_with: Annotated[
         MaybePath, Field(description="An earlier scenario, or the plan file of an earlier run, to compare with.")
@@ -622,3 +622,6 @@ class Scenario(Section):
     ] = ()
     telemetry: Annotated[tuple[Telemetry, ...], Field(description="Measured series of the incident.")] = ()
     postmortem: Annotated[Postmortem | None, none_is_none, Field(description="The team's account of the event.")] = None
+    live: Annotated[
+        Live | None, none_is_none, Field(description="Readings of a recovery that is going on; none: no live chapter.")
+    ] = None

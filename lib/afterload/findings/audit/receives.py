@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from afterload import limits
 from afterload.findings.audit.facts import Backlog, Facts
 
-__all__ = ["Receives", "receives_of"]
+__all__ = ["Receives", "enough_receives", "receives_of"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,18 @@ class Receives:
     def last_min(self) -> float:
         """Minutes until a message that always fails is moved."""
         return self.count * self.visibility_s / 60
+
+
+def enough_receives(outage_s: float, visibility_s: float) -> tuple[int, int]:
+    """Receives, and whole seconds between them, with which no message is moved before or at the end of an outage.
+
+    The fewest receives that the present time-out allows; where the most that the service counts do not last, they come
+    further apart.
+    """
+    most = limits.whole("sqs.max_receive_count.maximum")
+    count = min(most, math.floor(outage_s / visibility_s + 1e-9) + 1)
+    apart = max(math.ceil(visibility_s), math.floor(outage_s / count + 1e-9) + 1 if count == most else 0)
+    return count, min(apart, limits.whole("sqs.visibility_timeout_s.maximum"))
 
 
 def receives_of(facts: Facts, backlog: Backlog) -> Receives | None:

@@ -108,7 +108,20 @@ def _price(item: QueueEstimate, planned: QueueEstimate) -> str:
         text = f"Expires {counted(expired, 'item')}, recorded in {sink} and not processed"
     if item.lost > 0:
         text += f"; today {counted(item.lost, 'item')} would be lost without a record"
-    return f"{text}."
+    return f"{text}.{_beside_fresh_first(item)}"
+
+
+def _beside_fresh_first(item: QueueEstimate) -> str:
+    """How it goes together with serving fresh work first: the one drops what is old, the other sets it aside."""
+    queue = item.queue
+    if queue.stream is not None or item.recovery.backlog_at_restore <= 0 or item.drain_min is None:
+        return ""
+    if queue.order == "fifo":
+        return (
+            " Serving fresh work first brings fresh age back without dropping anything; with both, what is set aside still "
+            "expires at the limit."
+        )
+    return " Fresh work is served first already, so that what was set aside is what expires."
 
 
 def _commands(queue: Queue, limit_min: float) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -18,6 +18,7 @@ from afterload.plan.change import (
     where,
 )
 from afterload.plan.loads import DependencyLoad, recovery_loads
+from afterload.plan.price import Headroom
 from afterload.units import format_rate
 
 __all__ = ["CHANGE"]
@@ -56,6 +57,7 @@ def _item(estimates: Estimates, load: DependencyLoad) -> PlanItem:
         apply=(f"# provision {load.name} for {format_rate(planned)} of attempts, and show it by a load test",),
         undo=(f"# provision {load.name} for {format_rate(load.capacity)} again",),
         edit={f"{target}.capacity": per_min_text(planned)},
+        headroom=Headroom("capacity", (planned - load.capacity) / 60),
     )  # fmt: skip
 
 

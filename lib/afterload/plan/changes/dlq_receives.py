@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate
+from afterload.findings.audit.receives import enough_receives
 from afterload.plan.change import (
     DO,
     IN_PLACE,
@@ -80,10 +80,8 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     if gone <= 0:
         words = f"{evidence} This outage of {format_duration(outage)} dead-letters nothing by itself."
         return PlanItem(ID, target, IN_PLACE, words, owner=owner)
-    most = limits.whole("sqs.max_receive_count.maximum")
-    needed = math.ceil(outage * 60 / visibility - 1e-9)
-    planned = min(most, needed)
-    longer = None if planned >= needed else float(math.ceil(outage * 60 / most - 1e-9))
+    planned, every_s = enough_receives(outage * 60, visibility)
+    longer = float(every_s) if every_s > visibility else None
     edit: dict[str, object] = {f"{target}.max_receives": planned}
     if longer is not None:
         edit[f"{target}.visibility_timeout"] = f"{longer:.15g} s"

@@ -18,6 +18,7 @@ from afterload.plan.change import (
     per_min_text,
     where,
 )
+from afterload.plan.price import Headroom
 from afterload.scenario import Queue
 from afterload.units import format_duration, format_rate
 
@@ -72,6 +73,7 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
         apply=(f"# run consumers that sustain {format_rate(needed)}{_at_once(queue, needed)}",),
         undo=(f"# back to {format_rate(queue.service_rate_per_min)}{_at_once(queue, queue.service_rate_per_min)}",),
         edit={f"{target}.service_rate": per_min_text(needed)},
+        headroom=_headroom(estimates, queue, needed),
     )  # fmt: skip
 
 
@@ -96,12 +98,27 @@ def _at_once(queue: Queue, rate_per_min: float) -> str:
 
 
 def _price(estimates: Estimates, queue: Queue, needed_per_min: float) -> str:
-    more = needed_per_min / queue.service_rate_per_min - 1
     words = f"{format_rate(needed_per_min - queue.service_rate_per_min)} of consumers more, idle but for a recovery."
+    instances = _instances(estimates, queue, needed_per_min)
+    return words if instances is None else f"{words} Its fleet needs {counted(instances, 'instance')} more."
+
+
+def _instances(estimates: Estimates, queue: Queue, needed_per_min: float) -> int | None:
+    """Instances more that its fleet needs; None where it runs on none."""
     fleet = estimates.loaded.scenario.fleets.get(queue.fleet or "")
     if fleet is None:
-        return words
-    return f"{words} Its fleet needs {counted(math.ceil(more * fleet.needed - 1e-9), 'instance')} more."
+        return None
+    return math.ceil((needed_per_min / queue.service_rate_per_min - 1) * fleet.needed - 1e-9)
+
+
+def _headroom(estimates: Estimates, queue: Queue, needed_per_min: float) -> Headroom | None:
+    """Instances where it runs on a fleet, else items at once; None where neither is known."""
+    instances = _instances(estimates, queue, needed_per_min)
+    if instances is not None:
+        return Headroom("instance", instances)
+    if queue.item_time_s is None:
+        return None
+    return Headroom("consumer", (needed_per_min - queue.service_rate_per_min) * queue.item_time_s / 60)
 
 
 CHANGE = Change(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from afterload.estimates import Estimates, FleetEstimate
 from afterload.plan.change import DO, IN_PLACE, Change, PlanItem, counted, owner_of, quoted, where
+from afterload.plan.price import Headroom
 from afterload.plan.terraform import resource
 from afterload.scenario import Fleet
 from afterload.units import format_duration
@@ -46,6 +47,7 @@ def _item(estimates: Estimates, item: FleetEstimate) -> PlanItem:
         undo=(f"{command} {fleet.running}",),
         terraform=_terraform(fleet),
         edit={f"{target}.running": fleet.needed},
+        headroom=Headroom("instance", item.missing),
     )  # fmt: skip
 
 

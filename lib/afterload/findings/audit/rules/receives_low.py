@@ -6,11 +6,10 @@ import json
 import math
 from collections.abc import Iterator
 
-from afterload import limits
 from afterload.findings.audit.facts import Backlog, Facts
 from afterload.findings.audit.finding import Cost, Finding, Gap, Rule
 from afterload.findings.audit.links import is_address
-from afterload.findings.audit.receives import Receives, receives_of
+from afterload.findings.audit.receives import Receives, enough_receives, receives_of
 from afterload.findings.audit.steps import Steps, choose, hcl, queue_attributes
 from afterload.findings.phrases import counted, quoted
 from afterload.units import format_duration, format_number
@@ -61,12 +60,8 @@ def _find(facts: Facts) -> Iterator[Finding | Gap]:
 
 
 def _steps(facts: Facts, backlog: Backlog, found: Receives) -> Steps:
-    most = limits.whole("sqs.max_receive_count.maximum")
     outage_s = 60 * (found.outage_min or facts.estimates.loaded.scenario.incident.outage_min)
-    count = min(most, math.floor(outage_s / found.visibility_s) + 1)
-    # Where even the most receives do not last, they must come further apart.
-    visibility = max(math.ceil(found.visibility_s), math.floor(outage_s / count) + 1 if count == most else 0)
-    visibility = min(visibility, limits.whole("sqs.visibility_timeout_s.maximum"))
+    count, visibility = enough_receives(outage_s, found.visibility_s)
     target = backlog.queue.get("redrive_target") if backlog.queue else None
     arn = str(target) if target else "DEAD_LETTER_QUEUE_ARN"
     url = facts.queue_url(backlog)

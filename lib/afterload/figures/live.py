@@ -1,0 +1,182 @@
+"""The live chapter: a recovery that is going on, in words, as a projection, with its steps and its readings."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from afterload.figures.charts import AFTER, BEFORE, Clock, alt, chart_of, evenly, finish, rules
+from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.words import paragraph, sentence_list
+from afterload.findings.live import Live
+from afterload.findings.live_words import clock, live_lines, times_words
+from afterload.scenario import LoadedScenario, Reading
+from afterload.units import format_count, format_minutes, format_rate, format_share
+
+__all__ = ["live_figure", "live_readings_table", "live_steps_table", "live_words"]
+
+NOTHING = (
+    "No recovery is going on here: keep readings with afterload eta --log and name the file under live to follow one."
+)
+MOST_READINGS = 300
+# Points of the fan, and how far it goes beyond the end that is likely.
+FAN_POINTS, BEYOND = 60, 1.15
+CROWDED_SHARE = 0.1
+# How far it goes where no end is in sight.
+NO_END_MIN = 360.0
+
+
+def live_words(live: Live | None) -> Prose:
+    """The answer in words, as ``afterload eta`` prints it."""
+    return paragraph(NOTHING) if live is None else sentence_list(live_lines(live))
+
+
+def live_figure(loaded: LoadedScenario, live: Live | None) -> Figure | Prose:
+    """The readings, and the backlog from now on between P10 and P90."""
+    if live is None:
+        return paragraph(NOTHING)
+    times = Clock.of(loaded)
+    now = times.at(live.now)
+    seen, notes = evenly(live.readings, MOST_READINGS)
+    with_flight = all(item.in_flight is not None for item in live.readings)
+    points = [
+        {
+            "at": times.at(item.at),
+            "items": item.depth + ((item.in_flight or 0.0) if with_flight else 0.0),
+            "what": "seen",
+        }
+        for item in seen
+    ]
+    fan = _fan(live, now)
+    span = (max([now, *(item["at"] for item in fan)]) - points[0]["at"]) / 60_000
+    x = times.axis("at", span)
+    y = alt.Y("items", type="quantitative", title="items waiting", axis=alt.Axis(format=",~f"))
+    tooltip = [
+        alt.Tooltip("what", type="nominal"), alt.Tooltip("items", type="quantitative", format=",.0f"),
+    ]  # fmt: skip
+    layers = [
+        chart_of(points)
+        .mark_line(point=alt.OverlayMarkDef(size=46, color=BEFORE), color=BEFORE, strokeWidth=1.4)
+        .encode(x=x, y=y, tooltip=tooltip)
+    ]  # fmt: skip
+    if fan:
+        base = chart_of(fan)
+        band = base.mark_area(opacity=0.22, color=AFTER).encode(
+            x=x, y=alt.Y("low", type="quantitative", title="items waiting", axis=alt.Axis(format=",~f")), y2="high",
+            tooltip=[alt.Tooltip("low", type="quantitative", format=",.0f", title="P10"),
+                     alt.Tooltip("high", type="quantitative", format=",.0f", title="P90")],
+        )  # fmt: skip
+        layers = [band, base.mark_line(color=AFTER, strokeWidth=2.2).encode(x=x, y=y, tooltip=tooltip), *layers]
+    marks: list[tuple[int | float, str]] = []
+    known = live.known
+    if known.restored_at is not None and known.restored_at <= live.now:
+        marks.append((times.at(known.restored_at), "restored"))
+        if known.objective_min is not None:
+            marks.append((times.at(known.restored_at) + round(known.objective_min * 60_000), "objective"))
+    if live.change is not None:
+        marks.append((times.at(live.readings[live.change.place].at), "net rate changed"))
+    # Two labels in one place cannot be read: the earlier line stays without its own.
+    places = sorted(at for at, _ in marks)
+    crowded = {at for at, after in pairwise(places) if after - at < CROWDED_SHARE * span * 60_000}
+    marks = [(at, "" if at in crowded else label) for at, label in marks]
+    chart = alt.layer(*layers)
+    if marks:
+        chart = chart + rules(marks, "at", temporal=True)
+    return Figure(
+        title=f"The backlog of {live.queue}, seen and expected",
+        chart=finish(chart, height=300),
+        table=_times_table(live),
+        source=f"{loaded.scenario.live.log if loaded.scenario.live is not None else 'readings'}, {loaded.name}",
+        method=_method(live),
+        alt=f"Line of {len(live.readings):,} readings, and a band of the backlog expected from P10 to P90. {live_lines(live)[0]}",
+        notes=(*notes, *(f"{doubt.word}: {doubt.text}." for doubt in live.doubts)),
+    )
+
+
+def _fan(live: Live, now: int) -> list[dict[str, Any]]:
+    projection = live.projection
+    if projection is None or live.kind == "empty":
+        return []
+    ends = [value for value in (live.empty.p90, live.empty.p50) if value is not None]
+    end = min(BEYOND * ends[0], 4 * (live.empty.p50 or ends[0])) if ends else NO_END_MIN
+    found = []
+    for minutes in np.linspace(0.0, end, FAN_POINTS).tolist():
+        low, middle, high = (projection.depth(minutes, share, live.ahead) for share in (0.1, 0.5, 0.9))
+        found.append(
+            {
+                "at": now + round(minutes * 60_000), "low": round(low, 1), "items": round(middle, 1),
+                "high": round(high, 1), "what": "expected",
+            }
+        )  # fmt: skip
+    return found
+
+
+def _method(live: Live) -> str:
+    if live.projection is None:
+        return "No net rate is known yet, so nothing is expected: readings only."
+    if len(live.readings) == 1:
+        text = (
+            "Time to empty = backlog / (service rate less arrival rate). P10 and P90 from how sure the rates are: a tenth for "
+            "one that is planned, a twentieth for one that is read, as standard deviations."
+        )
+    else:
+        text = (
+            f"The last {live.used:,} readings as a random walk with a steady drift, by generalised least squares. How much "
+            "chance moves the backlog, and how far readings err, is weighed by how well each explains the readings."
+        )
+    if live.ahead is not None:
+        text += " Arrivals from now on follow the scenario's profile, scaled to what arrives now."
+    return text
+
+
+def _times_table(live: Live) -> Table:
+    """The headline times and rates with their spread."""
+    rows = [("backlog empty", times_words(live.empty)), ("first attempts on time", times_words(live.fresh))]
+    if live.net is not None and live.net_low is not None and live.net_high is not None:
+        rows.append(("net drain", _signed(live.net, live.net_low, live.net_high)))
+    if live.arrival is not None:
+        rows.append(("arrivals", f"{format_rate(live.arrival.per_min)} {live.arrival.words}"))
+    if live.service is not None:
+        rows.append(("service", f"{format_rate(live.service.per_min)} {live.service.words}"))
+    return Table(("what", "from the last reading on"), tuple(rows))
+
+
+def _signed(net: float, low: float, high: float) -> str:
+    def words(value: float) -> str:
+        return format_rate(value) if value >= 0 else f"growth of {format_rate(-value)}"
+
+    return f"{words(net)} (P10 {words(low)}, P90 {words(high)})"
+
+
+def live_steps_table(live: Live | None) -> Table | Prose:
+    """The seven steps of admission: what may go, what must wait, and why."""
+    if live is None:
+        return paragraph(NOTHING)
+    rows = tuple((str(step.number), step.name, step.state, f"{step.why}.") for step in live.steps)
+    return Table(("#", "step", "now", "why"), rows, frozenset({"#"}), caption="The seven steps of admission, now")
+
+
+def live_readings_table(live: Live | None) -> Table | Prose:
+    """Every reading, as it was kept."""
+    if live is None:
+        return paragraph(NOTHING)
+    first = len(live.readings) - live.used
+    rows = tuple(_row(live, item, place >= first) for place, item in enumerate(live.readings))
+    columns = ("at", "waiting", "oldest", "arrive", "served", "in flight", "errors", "attempts", "in the answer")
+    return Table(columns, rows, frozenset(columns[1:8]), caption=f"Readings of {live.queue}")
+
+
+def _row(live: Live, item: Reading, used: bool) -> tuple[str, ...]:
+    return (
+        clock(item.at, live),
+        format_count(item.depth),
+        "" if item.age_min is None else format_minutes(item.age_min),
+        "" if item.arrival_per_min is None else format_rate(item.arrival_per_min),
+        "" if item.service_per_min is None else format_rate(item.service_per_min),
+        "" if item.in_flight is None else format_count(item.in_flight),
+        "" if item.error_share is None else format_share(item.error_share),
+        "" if item.attempts_per_min is None else format_rate(item.attempts_per_min),
+        "yes" if used else "no: before the change",
+    )

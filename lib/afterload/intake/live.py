@@ -1,0 +1,113 @@
+"""Readings of a recovery from exports of metrics: the backlog of one queue with what else was measured at the same times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from afterload.errors import InputError
+from afterload.findings.rates import Meaning, to_rates
+from afterload.intake.metrics import Assigned, assign, read_assignment
+from afterload.readers.metrics import read_metrics_file
+from afterload.readers.reading import Remark
+from afterload.readers.series import MetricSeries
+from afterload.scenario import Reading
+
+__all__ = ["MOST_READINGS", "metric_readings"]
+
+# More say little more, and a fit of them takes long.
+MOST_READINGS = 120
+_AGE_MIN = {"s": 1 / 60, "seconds": 1 / 60, "ms": 1 / 60_000, "milliseconds": 1 / 60_000, "min": 1.0, "minutes": 1.0}
+_MEANINGS: dict[str, Meaning] = {"count": "sum", "items": "sum", "per_s": "per_s", "per_min": "per_min"}
+
+
+def metric_readings(
+    files: Sequence[str | Path],
+    queue: str,
+    *,
+    zone: ZoneInfo | None = None,
+    series: Sequence[str] = (),
+    names: frozenset[str] = frozenset(),
+    since: datetime | None = None,
+) -> tuple[tuple[Reading, ...], tuple[Remark, ...]]:
+    """Readings of one queue from files of metrics, at the times of its backlog, and what the readers had to say.
+
+    Parameters:
+        files: CloudWatch, Prometheus or CSV.
+        queue: its name in the readings.
+        zone: of times that state none.
+        series: what a series measures, as ``NAME=SIGNAL[:QUEUE[:UNIT]]``.
+        names: further names by which series may call the queue.
+        since: only readings from then on, such as the restore; without it, from the highest backlog on.
+
+    Raises:
+        InputError: a file is no metrics, no series is the backlog, or none of its points are late enough.
+    """
+    read = [(str(path), read_metrics_file(path, zone=zone)) for path in files]
+    given = [read_assignment(text) for text in series]
+    found, remarks = assign(
+        [(path, file.series) for path, file in read], given, {queue: names | {queue}}
+    )  # fmt: skip
+    by_signal: dict[str, Assigned] = {}
+    for item in found:
+        by_signal.setdefault(item.signal, item)
+    if "backlog" not in by_signal:
+        titles = ", ".join(item.title for _, file in read for item in file.series[:8])
+        raise InputError(
+            f"{', '.join(path for path, _ in read)}: no series is the backlog of {queue}: say which with "
+            f"--series NAME=backlog:{queue}; there are {titles or 'none'}"
+        )
+    backlog = by_signal["backlog"].series
+    if float(backlog.values.min()) < 0:
+        raise InputError(f"{backlog.title} ({backlog.origin}): has a value below 0, so it is not a backlog")
+    first = float(backlog.times[int(np.argmax(backlog.values))]) if since is None else since.timestamp()
+    places = np.flatnonzero(backlog.times >= first)
+    if not len(places):
+        at = since.isoformat() if since is not None else "its highest value"
+        raise InputError(f"{backlog.title} ({backlog.origin}): has no point from {at} on")
+    if len(places) > MOST_READINGS:
+        places = places[np.linspace(0, len(places) - 1, MOST_READINGS).round().astype(int)]
+    age, came, gone = (by_signal.get(name) for name in ("first_attempt_age", "arrivals", "served"))
+    readings = tuple(
+        Reading(
+            datetime.fromtimestamp(float(backlog.times[place]), UTC).replace(microsecond=0), queue,
+            float(round(backlog.values[place])),
+            age_min=_age(age, float(backlog.times[place])),
+            arrival_per_min=_rate(came, float(backlog.times[place])),
+            service_per_min=_rate(gone, float(backlog.times[place])),
+        )
+        for place in places
+    )  # fmt: skip
+    everything = (*(remark for _, file in read for remark in file.remarks), *remarks)
+    return readings, everything
+
+
+def _near(series: MetricSeries, at_s: float) -> int | None:
+    """The place of the last point that is not more than one and a half periods old."""
+    place = int(np.searchsorted(series.times, at_s, side="right")) - 1
+    if place < 0 or at_s - float(series.times[place]) > 1.5 * (series.period_s or 60.0):
+        return None
+    return place
+
+
+def _age(item: Assigned | None, at_s: float) -> float | None:
+    if item is None:
+        return None
+    place = _near(item.series, at_s)
+    factor = _AGE_MIN.get((item.unit or item.series.unit or "s").lower())
+    if factor is None:
+        raise InputError(f"{item.series.title}: its unit {item.series.unit} is not one of an age: say s, ms or min")
+    return None if place is None else max(0.0, float(item.series.values[place])) * factor
+
+
+def _rate(item: Assigned | None, at_s: float) -> float | None:
+    """The mean rate over the last quarter of an hour up to a moment."""
+    if item is None:
+        return None
+    rates = to_rates(item.series, _MEANINGS.get(item.unit or ""))
+    seen = rates.within(at_s - 900.0, at_s)
+    return float(seen.mean()) if len(seen) else None
