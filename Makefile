@@ -78,7 +78,7 @@ $(APP): $(PINNED)
 	@touch $(PACKAGE) $@
 
 $(TEST): $(PINNED)
-	@$(call install,--extra lab --extra app --extra test)
+	@$(call install,--extra lab --extra app --extra cluster --extra test)
 	@touch $(PACKAGE) $(LAB) $(APP) $@
 
 define install

@@ -20,7 +20,7 @@ OLDEST = (3, 11)
 # ask for later ones.
 OLDEST_RELEASE = "3.11.0"
 HEADER = """\
-# Exact versions for `pip install -c constraints.txt -e '.[lab,app,test]'`, as make and CI install them.
+# Exact versions for `pip install -c constraints.txt -e '.[lab,app,cluster,test]'`, as make and CI install them.
 # Refresh: make constraints (reads pyproject.toml and takes today's newest versions that fit), then make test.
 # Resolved for Python 3.11.0, the oldest supported. Newer Pythons use the same versions; where one needs a
 # package that 3.11 does not (papermill wants aiohttp under 3.12), that one is free and pip takes its newest.

@@ -13,7 +13,8 @@
     ├── ChapterError              chapters failed; the packet of the rest exists   exit 4
     ├── OutputError               a result could not be written                    exit 5
     │   └── ChangedError          the file to be written was changed by somebody else meanwhile
-    └── ObjectiveError            an objective of a gate is broken                 exit 6
+    ├── ObjectiveError            an objective of a gate is broken                 exit 6
+    └── ClusterError              a Dask cluster cannot be used, or has gone       exit 7
 
 Doubts that do not stop the work are warnings::
 
@@ -34,6 +35,7 @@ __all__ = [
     "ApproximationWarning",
     "ChangedError",
     "ChapterError",
+    "ClusterError",
     "InputError",
     "LowerBoundWarning",
     "MissingEvidenceWarning",
@@ -122,6 +124,12 @@ class ObjectiveError(AfterloadError):
     """An objective that a gate checks is broken: the inputs are right, the recovery is not good enough."""
 
     exit_code = 6
+
+
+class ClusterError(AfterloadError):
+    """A Dask cluster cannot be reached or used, or has gone in the middle; packets that were made stay."""
+
+    exit_code = 7
 
 
 class AfterloadWarning(UserWarning):

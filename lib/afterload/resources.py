@@ -9,11 +9,12 @@ from pathlib import Path
 
 from afterload.errors import NotFoundError
 
-__all__ = ["builtin_path", "resource"]
+__all__ = ["builtin_path", "inputs_below", "resource"]
 
 _HERE = Path(__file__).resolve().parent
 _ROOTS = (_HERE / "share", _HERE.parents[1])
 BUILTIN = "builtin:"
+_below = ""
 
 
 def resource(*parts: str) -> Path:
@@ -35,4 +36,16 @@ def builtin_path(text: str, base: Path) -> Path:
         if ".." in parts:
             raise NotFoundError(f"{text!r} leaves the shipped data folder")
         return resource("data", *parts)
-    return (base / Path(text).expanduser()).resolve()
+    path = Path(text).expanduser()
+    if _below and path.is_absolute() and not path.is_relative_to(_below):
+        path = Path(f"{_below}{path}")
+    return (base / path).resolve()
+
+
+def inputs_below(folder: str) -> None:
+    """From now on, in this process, absolute paths in a scenario lead below this folder.
+
+    That is for a job that is a guest on another machine, where its files are laid out in a folder.
+    """
+    global _below
+    _below = folder

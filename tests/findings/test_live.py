@@ -53,6 +53,17 @@ def test_one_reading_of_the_worked_example_is_its_closed_form() -> None:
     assert len(lines) <= MOST_LINES
 
 
+def test_a_restore_long_before_the_readings_is_not_that_of_this_event() -> None:
+    loaded = load_scenario("builtin:scenarios/orders.yaml")
+    restored = loaded.scenario.incident.restored_at
+    for days, ours in ((13, True), (406, False)):
+        answer = live_answer([Reading(restored + timedelta(days=days), "orders", 206_400.0, age_min=172.0)], loaded)
+        assert (answer.since_restore_min is not None) == ours
+        lines = "\n".join(live_lines(answer))
+        assert ("objective" in lines) == ours
+        assert ("2025-10-20 02:40 PDT is 406 days before this reading" in lines) != ours
+
+
 def test_more_readings_narrow_the_span_round_the_same_answer() -> None:
     loaded = load_scenario(ORDERS)
     widths = []

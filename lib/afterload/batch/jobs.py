@@ -129,7 +129,6 @@ def _told(job: Job, lost: Lost | None) -> dict[str, Any]:
 
 
 def _made(job: Job, lost: Lost | None) -> dict[str, Any]:
-    from afterload.report.packet import PacketJob, build_packet, relevant
     from afterload.scenario import load_scenario
 
     records: list[dict[str, Any]] = []
@@ -141,6 +140,9 @@ def _made(job: Job, lost: Lost | None) -> dict[str, Any]:
                 f"{job.origin}: the team is {loaded.scenario.team!r}, but its line reads as {job.team!r}: write the name "
                 "as plain text on one line"
             )
+        # Only now: what cannot be loaded needs nothing of it.
+        from afterload.report.packet import PacketJob, build_packet, relevant
+
         chapters = relevant(job.chapters, loaded) if job.by_need else job.chapters
         packet = PacketJob(loaded, job.scenario, str(job.folder), tuple(map(str, chapters)), job.cell_timeout_s)
         built = build_packet(packet, lost=lost, told=lambda *results: records.append(_record(job, loaded, *results)))

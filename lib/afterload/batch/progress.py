@@ -61,6 +61,14 @@ class Progress:
             with suppress(OSError, ValueError):
                 print(text, file=self._stream, flush=True)
 
+    def note(self, text: str) -> None:
+        """Print one line; where there is a bar, in its place: the bar comes again below it with the next team."""
+        if self._bar is None:
+            self.say(text)
+            return
+        with suppress(OSError, ValueError):
+            print(f"\r\033[K{first_line(text)}", file=self._stream, flush=True)
+
     def ended(self, team: str, words: str, failed: bool) -> None:
         """One more team is done; ``words`` tell how."""
         self._done += 1

@@ -28,11 +28,12 @@ from afterload.batch.jobs import CELL_TIMEOUT_S, TEAMS, Job, make_team, rescue_t
 from afterload.batch.progress import JsonLog, Progress, first_line
 from afterload.batch.results import State, TeamResult, packet_of, write_index
 from afterload.batch.teams_csv import TeamsTable
-from afterload.errors import OutputError
+from afterload.errors import ClusterError, OutputError
 from afterload.files import TEMPORARY
 from afterload.resources import BUILTIN
 
 if TYPE_CHECKING:
+    from afterload.batch.cluster import Cluster
     from afterload.report.workers import Ended
 
 __all__ = ["Done", "Plan", "make_jobs", "run_batch", "usable_cores"]
@@ -57,6 +58,8 @@ class Plan:
         memory_bytes: memory of a child; None for no limit.
         previous: an index.json to compare with; None for that of the last run into this folder.
         table: the table that the teams come from, over the scenario ``base``.
+        scheduler: the address of a Dask scheduler, on whose workers the children run; empty for this machine.
+        scheduler_timeout_s: seconds to wait for a worker there.
     """
 
     folder: Path
@@ -71,6 +74,8 @@ class Plan:
     previous: Path | None = None
     table: TeamsTable | None = None
     base: str = ""
+    scheduler: str = ""
+    scheduler_timeout_s: float = 60.0
 
 
 @dataclass(frozen=True)
@@ -81,12 +86,14 @@ class Done:
         signal: the number of the signal that interrupted it, or 0.
         index_written: False where the index was there already.
         index_error: why the index could not be written.
+        cluster_error: why the cluster could not be used to the end.
     """
 
     results: tuple[TeamResult, ...]
     signal: int = 0
     index_written: bool = False
     index_error: OutputError | None = None
+    cluster_error: ClusterError | None = None
 
     def count(self, state: State) -> int:
         """How many teams are ``made``, ``kept``, ``failed`` or ``cancelled``."""
@@ -139,16 +146,20 @@ def run_batch(plan: Plan, given: Sequence[Given], progress_quiet: bool, log: Jso
             log.write("kept", team=job.team, id=job.id)
     if todo and plan.table is not None:
         refuse_unknown_columns(plan.base, plan.table)
+    teller = _Teller(log, Progress(0, quiet=progress_quiet))
+    cluster = _connected(plan, teller) if todo and plan.scheduler else None
     progress = Progress(len(todo) + sum(bool(item.problem) for item in given), quiet=progress_quiet)
+    teller.progress = progress
     if plan.resume:
         progress.say(f"{len(given) - len(todo)} of {len(given)} teams need nothing" if todo else "nothing to do")
     for item in given:
         if item.problem:
             _tell(progress, log, results[item.id], None)
     fault: BaseException | None = None
+    cluster_error: ClusterError | None = None
     with _interruptible() as stop:
         try:
-            with closing(_ended(plan, todo, stop.event)) as endings:
+            with closing(_ended(plan, todo, stop.event, cluster)) as endings:
                 for ended in endings:
                     result = _of(plan, by_id[ended.task.id], ended)
                     _sweep(ended.task.folder)
@@ -157,6 +168,8 @@ def run_batch(plan: Plan, given: Sequence[Given], progress_quiet: bool, log: Jso
                         _tell(progress, log, result, ended.seconds)
         except KeyboardInterrupt:
             stop.number = stop.number or int(signal.SIGINT)
+        except ClusterError as problem:
+            cluster_error = problem
         except Exception as problem:  # noqa: BLE001 - it is raised again, after the index tells what there is
             fault = problem
         progress.close()
@@ -173,24 +186,48 @@ def run_batch(plan: Plan, given: Sequence[Given], progress_quiet: bool, log: Jso
             written = write_index(plan.folder, ordered, library_digest(), plan.previous)
         except OutputError as problem:
             index_error = problem
-        done = Done(ordered, stop.number, written, index_error)
+        done = Done(ordered, stop.number, written, index_error, cluster_error)
     log.write(
         "batch ends", seconds=round(time.monotonic() - began, 3), made=done.count("made"), kept=done.count("kept"),
         failed=done.count("failed"), cancelled=done.count("cancelled"), signal=stop.number or None,
-        problem=None if index_error is None else str(index_error),
+        problem=next((str(problem) for problem in (index_error, cluster_error) if problem is not None), None),
     )  # fmt: skip
     if fault is not None:
         raise fault
     return done
 
 
-def _ended(plan: Plan, todo: Sequence[Job], stop: threading.Event) -> Generator[Ended[Job, dict[str, Any]], None, None]:
+@dataclass
+class _Teller:
+    """Tells what happens beside the teams, to a person and to the log."""
+
+    log: JsonLog
+    progress: Progress
+
+    def __call__(self, text: str) -> None:
+        self.log.write("cluster", text=text)
+        self.progress.note(text)
+
+
+def _connected(plan: Plan, teller: _Teller) -> Cluster:
+    from afterload.batch.cluster import connect
+
+    return connect(plan.scheduler, teller, plan.scheduler_timeout_s)
+
+
+def _ended(
+    plan: Plan, todo: Sequence[Job], stop: threading.Event, cluster: Cluster | None
+) -> Generator[Ended[Job, dict[str, Any]], None, None]:
     if not todo:
         return
     from afterload.report.launch import REHEARSED, WARM
     from afterload.report.workers import Limits, run_tasks
 
     limits = Limits(plan.memory_bytes, plan.team_timeout_s)
+    if cluster is not None:
+        with closing(cluster):
+            yield from cluster.run(todo, limits, stop)
+        return
     warm = REHEARSED if len(todo) > FEW * plan.workers else WARM
     yield from run_tasks(make_team, todo, workers=plan.workers, limits=limits, stop=stop, rescue=rescue_team, warm=warm)
 

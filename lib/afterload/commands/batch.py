@@ -67,6 +67,17 @@ def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float
 @click.option(
     "--memory-limit", callback=_memory, metavar="SIZE", help="Memory for a team, as in 2GiB; no limit by default."
 )
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler, such as tcp://127.0.0.1:8786."
+)
+@click.option(
+    "--scheduler-timeout",
+    type=click.FloatRange(min=0),
+    default=60,
+    show_default=True,
+    callback=_finite,
+    help="Seconds to wait for a worker of the cluster.",
+)
 @click.option("--chapters", metavar="NAME,NAME", help="Only these chapters, by name.")
 @click.option("--workbooks", type=click.Path(file_okay=False), help="Folder of chapters; the shipped ones by default.")
 @click.option("--gate", is_flag=True, help="End with exit code 6 where an objective of a team is broken.")
@@ -94,6 +105,8 @@ def batch(
     cell_timeout: float,
     team_timeout: float | None,
     memory_limit: int | None,
+    scheduler: str | None,
+    scheduler_timeout: float,
     chapters: str | None,
     workbooks: str | None,
     gate: bool,
@@ -134,6 +147,8 @@ def batch(
         previous=None if previous is None else Path(previous),
         table=table,
         base=base or "",
+        scheduler=scheduler or "",
+        scheduler_timeout_s=scheduler_timeout,
     )
     if not quiet:
         for note in notes:
@@ -208,6 +223,8 @@ def _finish(plan: Plan, done: Done, gate: bool, quiet: bool, log_problem: str) -
         raise KeyboardInterrupt
     if done.index_error is not None:
         raise index_problem(done.index_error)
+    if done.cluster_error is not None:
+        raise done.cluster_error
     if log_problem:
         raise OutputError(log_problem)
     problem = ending(done.results, gate)

@@ -35,6 +35,8 @@ RECENT_MIN = 30.0
 WIDE_TIMES, NEXT_WIDE_MIN = 1.5, 10.0
 # With a growing backlog or a failing dependency.
 NEXT_SOON_MIN = 5.0
+# The longest that SQS keeps work (sqs.retention_s.maximum of data/limits.yaml): what an earlier outage left is gone.
+OTHER_EVENT = timedelta(days=14)
 # The second reading is due when the net rate can be told to this share of what usually drains: half of what arrives.
 WANTED_SHARE = 0.2
 
@@ -151,7 +153,16 @@ def live(readings: Sequence[Reading], known: Known) -> Live:
     """
     ordered = tuple(sorted(readings, key=lambda item: item.at))
     _check(ordered)
-    return _Answer(ordered, known).live()
+    restored = known.restored_at
+    if restored is None or ordered[-1].at - restored <= OTHER_EVENT:
+        return _Answer(ordered, known).live()
+    answer = _Answer(ordered, replace(known, restored_at=None)).live()
+    days = (ordered[-1].at - restored).days
+    words = (
+        f"the restore of {restored.astimezone(known.zone):%Y-%m-%d %H:%M %Z} is {days:,} days before this reading and is taken "
+        "for another event's: --restored, or restored_at in the scenario, gives this one's"
+    )
+    return replace(answer, doubts=(Doubt(MissingEvidenceWarning, words), *answer.doubts))
 
 
 def _check(readings: Sequence[Reading]) -> None:

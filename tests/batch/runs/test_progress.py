@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 from datetime import datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -29,6 +30,14 @@ def test_lines_without_control_characters_where_there_is_no_terminal() -> None:
     ]
 
 
+def shown_on(terminal: int) -> str:
+    """All that has arrived: one read may give a part of it."""
+    found = b""
+    while select.select([terminal], [], [], 0.5)[0]:
+        found += os.read(terminal, 1 << 16)
+    return found.decode()
+
+
 def test_one_bar_with_rate_and_time_left_on_a_terminal() -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w") as stream:
@@ -39,12 +48,26 @@ def test_one_bar_with_rate_and_time_left_on_a_terminal() -> None:
         progress.ended("c", "made", False)
         progress.close()
         stream.flush()
-        shown = os.read(ours, 1 << 16).decode()
+        shown = shown_on(ours)
     os.close(ours)
     assert "not beside" not in shown
     assert "3/3" in shown
     assert "teams/min, 1 failed" in shown
     assert "Teams" in shown
+
+
+def test_a_note_stands_above_the_bar() -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w") as stream:
+        progress = Progress(2, stream)
+        progress.note("a worker\x1b[31m has gone")
+        progress.ended("a", "made", False)
+        progress.close()
+        stream.flush()
+        shown = shown_on(ours)
+    os.close(ours)
+    assert "\r\x1b[Ka worker\\x1b[31m has gone\r\n" in shown
+    assert shown.rindex("Teams") > shown.index("has gone")
 
 
 def test_nothing_where_quiet_was_asked_for() -> None:
