@@ -133,6 +133,8 @@ def test_items_are_added_duplicated_renamed_and_removed(form: FormState) -> None
         form.rename(Q, "refunds")
     with pytest.raises(InputError, match="is there already"):
         form.add(("queues",), "refunds")
+    with pytest.raises(InputError, match="incident is there already"):
+        form.add(("incident",))
     with pytest.raises(InputError, match="give it a name"):
         form.add(("queues",), "  ")
     form.remove(("queues", "refunds"))

@@ -131,6 +131,23 @@ def test_a_drag_is_one_step_of_undo_and_bands_follow_at_rest(form: FormState) ->
     assert form.results.estimates.queues["orders"].drain_min == pytest.approx(344)
 
 
+def test_a_slider_that_the_text_cannot_follow_goes_back(orders: Path) -> None:
+    text = orders.read_text("utf-8")
+    aliased = text.replace("arrival_rate: 1,200/min", "arrival_rate: &rate 1,200/min").replace(
+        "    service_rate: 1,800/min", "    served_in_outage: *rate\n    service_rate: 1,800/min"
+    )
+    orders.write_text(aliased, "utf-8")
+    form = FormState(str(orders))
+    assert form.problems == {}
+    form.drag(slider(form, "orders arrivals"), 1300)
+    form.rest()
+    assert "change it by hand" in form.notice
+    assert form.text == aliased
+    assert form.results is not None
+    assert form.results.estimates.queues["orders"].load.arrivals.mean_tail_per_min == 1200
+    assert slider(form, "orders arrivals").value == 1200
+
+
 def test_uncertainty_is_that_of_the_commands(form: FormState) -> None:
     from afterload.coupling import couple, estimate_recovery
 

@@ -11,7 +11,7 @@ from afterload.estimates import estimate
 from afterload.plan import build_plan
 from afterload.plan.worth import CASES, MEASURES, appraise, edited
 from afterload.resources import resource
-from afterload.scenario import load_scenario
+from afterload.scenario import load_scenario, load_scenario_text
 
 ORDERS = "builtin:scenarios/orders.yaml"
 
@@ -111,3 +111,15 @@ def test_an_edit_may_set_the_only_uncertain_value(tmp_path):
     assert drain.p10 < drain.bought < drain.p90
     assert drain.p10 > 206_400 / 700 - 172
     assert drain.p90 < 206_400 / 500 - 172
+
+
+def test_a_change_that_settles_the_only_uncertain_value():
+    text = resource("data", "scenarios", "orders.yaml").read_text(encoding="utf-8")
+    ranged = f'{text}\nuncertain:\n  queues.orders.service_rate: {{ low: "1,600/min", high: "2,000/min" }}\n'
+    path = resource("data", "scenarios", "orders.yaml")
+    found = appraise(load_scenario_text(ranged, path), [{"queues.orders.service_rate": "2,400/min"}])
+    moved = found.worths[0][CASES[0]].alone["empty_min"]
+    # 206,400 items: 344 min at 600/min to spare, 172 min at 1,200/min; at 1,600/min and 2,000/min 516 and 258 min.
+    assert (moved.before, moved.after) == (pytest.approx(344), pytest.approx(172))
+    assert 258 - 172 < moved.p10 < 344 - 172 < moved.p90 < 516 - 172
+    build_plan(estimate(load_scenario_text(ranged, path)))

@@ -191,6 +191,8 @@ class FormState(HasTraits):
             if kind == "rows":
                 edit.append(path, skeleton(section))
                 return (*path, len(here) if isinstance(here, list) else 0)
+            if isinstance(here, dict):
+                raise InputError(f"{dotted(path)} is there already")
             edit.set(path, skeleton(section))
             return path
 
@@ -344,6 +346,14 @@ class FormState(HasTraits):
             return
         values = list(self._dragged.values())
         self._dragged.clear()
+        try:
+            self._write(values)
+        except InputError as problem:
+            # The text is written in a way that only a person can change: the results are those of the text again.
+            self._look()
+            self.notice = str(problem)
+
+    def _write(self, values: list[tuple[DataPath, Any]]) -> None:
         with self._edit() as edit:
             for path, value in values:
                 if value is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 import ipywidgets as widgets
@@ -89,7 +90,7 @@ class ResultsView:
         for name, figure in shown.items():
             self.charts[name].show(figure)
             title = getattr(figure, "title", "")
-            self.titles[name].value = f"<b>{title}</b>" if title else table_html(figure)
+            self.titles[name].value = f"<b>{escape(title)}</b>" if title else table_html(figure)
         self.tables.value = "".join(table_html(figure) for figure in shown.values() if isinstance(figure, Figure))
         self.tables.remove_class("af-stale")
         self._settled = results.estimates
