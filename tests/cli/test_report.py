@@ -202,8 +202,8 @@ def test_a_disk_that_fills_leaves_the_old_packet(
 @pytest.mark.parametrize(
     ("limit", "engine", "part"),
     [
-        (20, "kernel", "cannot write into the temporary folder"),
-        (8_000, "process", "team-a.html: File too large"),
+        (20, "process", "cannot write into the temporary folder"),
+        (8_000, "kernel", "team-a.html: File too large"),
         (200_000, "process", "team-a.html: File too large"),
     ],
 )
