@@ -16,9 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from afterload.clients import ClientKind, client_kinds
-from afterload.coupling import CoupledEstimate, Coupling, couple, estimate_recovery
 from afterload.errors import ParameterError
-from afterload.estimates import Estimates, estimate
 from afterload.figures import (
     Figure,
     Prose,
@@ -55,7 +53,6 @@ from afterload.figures import (
 from afterload.findings import SplitWindow, split_windows
 from afterload.findings.audit import Audit, build_audit, inventory_of
 from afterload.findings.live import Live, live_answer
-from afterload.findings.telemetry import Measured, measure
 from afterload.impairments import (
     ControlEstimate,
     RemovalEstimate,
@@ -64,14 +61,13 @@ from afterload.impairments import (
     estimate_removals,
 )
 from afterload.intake.importing import Imported, import_again
-from afterload.plan import Plan, build_plan
 from afterload.plan.compare import Comparison, Snapshot
 from afterload.plan.compare import compare as compare_snapshots
 from afterload.plan.exercises import Exercise, build_exercises
-from afterload.plan.runbook import Runbook, build_runbook
 from afterload.plan.snapshots import open_snapshot
 from afterload.replays import ReplayEstimate, estimate_replays
-from afterload.scenario import LastOpened, LoadedScenario, Overrides
+from afterload.results import Results
+from afterload.scenario import LastOpened, Overrides
 
 if TYPE_CHECKING:
     from afterload.forms.workbook import FormWorkbook
@@ -92,36 +88,13 @@ def _sized(shown: Shown) -> Shown:
     return replace(shown, chart={**shown.chart, "width": CHART_WIDTH_PX})
 
 
-class Workbook:
+class Workbook(Results):
     """One team's chapters. Every method is one section of a chapter and gives something that shows itself."""
-
-    def __init__(self, loaded: LoadedScenario) -> None:
-        self.loaded = loaded
-
-    @cached_property
-    def estimates(self) -> Estimates:
-        """All results."""
-        return estimate(self.loaded)
-
-    @cached_property
-    def plan(self) -> Plan:
-        """The change plan."""
-        return build_plan(self.estimates)
 
     @cached_property
     def findings(self) -> Audit:
         """The audit of the scenario and its exports."""
         return build_audit(self.estimates, inventory_of(self.loaded))
-
-    @cached_property
-    def coupling(self) -> Coupling | None:
-        """The scenario as one coupled system."""
-        return couple(self.loaded)
-
-    @cached_property
-    def recovery(self) -> CoupledEstimate | None:
-        """The coupled recovery."""
-        return None if self.coupling is None else estimate_recovery(self.coupling)
 
     @cached_property
     def control_estimates(self) -> tuple[ControlEstimate, ...]:
@@ -368,11 +341,6 @@ class Workbook:
         return plan.plan_details(self.plan)
 
     @cached_property
-    def runbook_steps(self) -> Runbook:
-        """The recovery runbook."""
-        return build_runbook(self.estimates, self.recovery, self.measurements)
-
-    @cached_property
     def exercises(self) -> tuple[Exercise, ...]:
         """The exercises."""
         return build_exercises(self.estimates, self.runbook_steps, self.coupling)
@@ -404,11 +372,6 @@ class Workbook:
     def exercises_details(self) -> Prose:
         """Every exercise, whole, with its exports."""
         return runbook.exercises_details(self.exercises)
-
-    @cached_property
-    def measurements(self) -> Measured:
-        """What the team's telemetry shows."""
-        return measure(self.loaded)
 
     def measured_answer(self) -> Prose:
         """The measured recovery in words."""

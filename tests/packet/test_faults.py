@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from afterload import plan as plan_package
-from afterload.plan import build as plan_build
 from afterload.report import build
 
 PLAN = {"orders-plan.csv", "orders-plan.json", "orders-plan.md", "orders-runbook.md"}
@@ -138,8 +136,7 @@ def test_a_failing_catalogue_leaves_the_page_and_is_told(
     def broken(*_: Any, **__: Any) -> None:
         raise BrokenError("the catalogue <b>is</b> broken")
 
-    assert plan_package.build_plan is plan_build.build_plan
-    monkeypatch.setattr(build, "build_plan", broken)
+    monkeypatch.setattr(build, "results_of", broken)
     made = report("--chapters", "answer,provenance", *HERE)
     assert made.code == 4
     assert made.out == f"{made.folder / 'orders.html'}\n"
@@ -161,7 +158,9 @@ def test_any_kind_of_fault_in_the_plan_is_told(
         raise error
 
     monkeypatch.setattr(build, "plan_markdown", broken)
-    summary, files, problem = build._plan_files(load_scenario("builtin:scenarios/orders.yaml"), tmp_path / "orders")
+    summary, files, problem = build._plan_files(
+        load_scenario("builtin:scenarios/orders.yaml"), tmp_path / "orders", None
+    )
     assert (summary, files) == ((), {})
     assert problem == f"plan files: {type(error).__name__}: no"
 

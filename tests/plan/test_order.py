@@ -100,7 +100,7 @@ def test_it_stays_when_parts_get_other_names(tmp_path: Path, order: Order) -> No
     worths = {
         (item.change, item.target): (
             item.change,
-            None if item.drain is None else (item.drain.ended, round(item.bought_min or 0.0, 6)),
+            (False, 0.0) if item.drain is None else (item.drain.ended, round(item.bought_min or 0.0, 6)),
         )
         for item in one.open
     }

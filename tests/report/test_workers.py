@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,7 @@ def test_what_was_kept_is_rescued_in_another_process(jobs: Any, server: ForkServ
 
 
 def test_the_end_of_the_forking_process_costs_only_what_runs(jobs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "new_launcher", lambda: ForkServer(None))
+    monkeypatch.setattr(workers, "new_launcher", lambda _: ForkServer(None))
     ended = {end.task: end for end in run_tasks(jobs.end, ["server", "whole", "more"], workers=1)}
     assert ended["server"].problem is not None
     assert ended["server"].problem.kind == "killed"
@@ -268,7 +269,7 @@ def test_a_process_limit_is_a_failed_start(jobs: Any, server: ForkServer) -> Non
 
 
 def test_a_warm_up_that_fails_is_told_for_every_task(jobs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "new_launcher", lambda: ForkServer("worker_jobs:warm_broken"))
+    monkeypatch.setattr(workers, "new_launcher", lambda _: ForkServer("worker_jobs:warm_broken"))
     ended = list(run_tasks(jobs.echo, range(4), workers=2))
     assert [end.problem.kind for end in ended if end.problem] == ["start"] * 4
     assert ended[0].problem is not None
@@ -288,7 +289,7 @@ def test_stop_ends_what_runs_and_draws_no_more(
 
 
 def test_closing_the_iterator_ends_everything(jobs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "new_launcher", lambda: ForkServer(None))
+    monkeypatch.setattr(workers, "new_launcher", lambda _: ForkServer(None))
     running = run_tasks(jobs.stubborn_or_quick, ["", str(tmp_path)], workers=2)
     assert next(running).task == ""
     assert wait_for(lambda: len(living(tmp_path)) == 2, 10)
@@ -297,7 +298,7 @@ def test_closing_the_iterator_ends_everything(jobs: Any, tmp_path: Path, monkeyp
 
 
 def test_an_interrupt_ends_everything(jobs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "new_launcher", lambda: ForkServer(None))
+    monkeypatch.setattr(workers, "new_launcher", lambda _: ForkServer(None))
 
     class Interrupted:
         def is_set(self) -> bool:
@@ -323,12 +324,16 @@ def test_nothing_outlives_the_owner(tmp_path: Path, number: signal.Signals) -> N
         f"list(run_tasks(worker_jobs.stubborn, [{str(marks)!r}] * 2, workers=2, launcher=ForkServer(None)))\n"
     )
     owner = subprocess.Popen(
-        [sys.executable, script], env={**os.environ, "TMPDIR": str(temporary)}, stderr=subprocess.DEVNULL
+        [sys.executable, script],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stderr=subprocess.DEVNULL,
+        # Whoever runs the tests in the background has it ignored, and Python takes that over.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     try:
         assert wait_for(lambda: len(living(marks)) == 4, 30)
         owner.send_signal(number)
-        owner.wait(10)
+        owner.wait(60)
     finally:
         owner.kill()
     assert wait_for(lambda: not living(marks), 1.0)

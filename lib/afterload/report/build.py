@@ -8,13 +8,9 @@ from pathlib import Path
 from nbformat import NotebookNode
 from papermill.translators import translate_parameters
 
-from afterload.coupling import couple, estimate_recovery
-from afterload.estimates import Estimates, estimate
 from afterload.figures import answer
-from afterload.findings.telemetry import measure
-from afterload.plan import Plan, build_plan, plan_csv, plan_json, plan_markdown
+from afterload.plan import plan_csv, plan_json, plan_markdown
 from afterload.plan.kept import read_kept
-from afterload.plan.runbook import build_runbook
 from afterload.plan.runbook_export import runbook_markdown
 from afterload.report.exporter import PacketExporter
 from afterload.report.lost import Lost
@@ -23,6 +19,7 @@ from afterload.report.nodes import notebook_text
 from afterload.report.packet import Built, PacketJob, Told, chapter_paths, relevant, slug
 from afterload.report.run import INJECTED_TAG, run_packet
 from afterload.resources import BUILTIN
+from afterload.results import Results, results_of
 from afterload.scenario import LoadedScenario
 from afterload.yamltree import plain
 
@@ -95,10 +92,8 @@ def _plan_files(loaded: LoadedScenario, stem: Path, told: Told | None) -> tuple[
     A fault here must not lose the chapters; without a plan there is no postmortem either.
     """
     try:
-        estimates = estimate(loaded)
-        plan = build_plan(estimates)
-        coupling = couple(loaded)
-        recovery = None if coupling is None else estimate_recovery(coupling)
+        results = results_of(loaded)
+        estimates, plan, recovery = results.estimates, results.plan, results.recovery
         if told is not None:
             told(estimates, plan, recovery)
         summary = tuple(answer.answer(estimates, plan, recovery).text.splitlines())
@@ -108,22 +103,20 @@ def _plan_files(loaded: LoadedScenario, stem: Path, told: Told | None) -> tuple[
             table: plan_csv(plan, kept),
             stem.with_name(f"{stem.name}-plan.md"): plan_markdown(plan, estimates),
             stem.with_name(f"{stem.name}-plan.json"): plan_json(plan, estimates, kept),
-            stem.with_name(f"{stem.name}-runbook.md"): runbook_markdown(
-                build_runbook(estimates, recovery, measure(loaded)), estimates
-            ),
+            stem.with_name(f"{stem.name}-runbook.md"): runbook_markdown(results.runbook_steps, estimates),
         }
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the chapters are written
         return (), {}, f"plan files: {type(problem).__name__}: {problem}"
-    postmortem, trouble = _postmortem_file(estimates, plan, stem)
+    postmortem, trouble = _postmortem_file(results, stem)
     return summary, files | postmortem, trouble
 
 
-def _postmortem_file(estimates: Estimates, plan: Plan, stem: Path) -> tuple[dict[Path, str], str]:
+def _postmortem_file(results: Results, stem: Path) -> tuple[dict[Path, str], str]:
     """The postmortem as Markdown, or why there is none; nothing where the scenario has no postmortem."""
-    if estimates.loaded.scenario.postmortem is None:
+    if results.loaded.scenario.postmortem is None:
         return {}, ""
     try:
-        text = postmortem_markdown(estimates, plan, couple(estimates.loaded))
+        text = postmortem_markdown(results.estimates, results.plan, results.coupling)
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the rest is written
         return {}, f"postmortem file: {type(problem).__name__}: {problem}"
     return {stem.with_name(f"{stem.name}-postmortem.md"): text}, ""

@@ -59,19 +59,23 @@ class ChapterEngine:
         """Execute the notebook in place and return it; papermill calls this.
 
         ``execution_timeout`` is the limit for each cell in seconds, ``start_timeout`` that for the start
-        of the kernel. ``kernel_name`` and ``autosave_cell_every`` are accepted and not used.
+        of the kernel. A list given as ``executed`` gets the notebook. ``kernel_name`` and ``autosave_cell_every`` are accepted
+        and not used.
         """
         from afterload.report.client import run_chapters
 
-        return run_chapters(
-            nb,
-            output_path=output_path,
-            progress_bar=progress_bar,
-            log_output=log_output,
-            start_timeout_s=start_timeout,
-            cell_limit_s=execution_timeout or options.get("timeout") or None,
-            stdout_file=options.get("stdout_file"),
-            stderr_file=options.get("stderr_file"),
+        return _handed_over(
+            options,
+            run_chapters(
+                nb,
+                output_path=output_path,
+                progress_bar=progress_bar,
+                log_output=log_output,
+                start_timeout_s=start_timeout,
+                cell_limit_s=execution_timeout or options.get("timeout") or None,
+                stdout_file=options.get("stdout_file"),
+                stderr_file=options.get("stderr_file"),
+            ),
         )
 
     @classmethod
@@ -111,16 +115,26 @@ class InProcessEngine(ChapterEngine):
         """
         from afterload.report.inprocess import run_chapters_here
 
-        return run_chapters_here(
-            nb,
-            output_path=output_path,
-            progress_bar=progress_bar,
-            log_output=log_output,
-            cell_limit_s=execution_timeout or options.get("timeout") or None,
-            stdout_file=options.get("stdout_file"),
-            stderr_file=options.get("stderr_file"),
-            lost=options.get("lost"),
+        return _handed_over(
+            options,
+            run_chapters_here(
+                nb,
+                output_path=output_path,
+                progress_bar=progress_bar,
+                log_output=log_output,
+                cell_limit_s=execution_timeout or options.get("timeout") or None,
+                stdout_file=options.get("stdout_file"),
+                stderr_file=options.get("stderr_file"),
+                lost=options.get("lost"),
+            ),
         )
+
+
+def _handed_over(options: dict[str, Any], nb: NotebookNode) -> NotebookNode:
+    """The notebook, also put into the list that the option ``executed`` may be."""
+    if options.get("executed") is not None:
+        options["executed"].append(nb)
+    return nb
 
 
 def failures_of(nb: NotebookNode) -> tuple[Failure, ...]:

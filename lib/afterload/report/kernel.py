@@ -83,8 +83,8 @@ def _start(client: NotebookClient, environment: dict[str, str]) -> None:
 def _stop(client: NotebookClient) -> None:
     manager = client.km
     if manager is not None:
-        # Nothing that goes wrong at the end may cost what was computed.
-        with suppress(RuntimeError, OSError, zmq.ZMQError):
+        # Nothing that goes wrong at the end may cost what was computed; a start that failed half-way has no ports to give back.
+        with suppress(RuntimeError, OSError, KeyError, zmq.ZMQError):
             client._cleanup_kernel()
         _end_process(manager)
     client.km = None

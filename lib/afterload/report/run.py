@@ -23,7 +23,6 @@ from afterload.report.engine import (
     InProcessEngine,
     failures_of,
 )
-from afterload.report.nodes import read_notebook
 
 if TYPE_CHECKING:
     from afterload.report.lost import Lost
@@ -107,30 +106,29 @@ def _execute(
     # By hand, so that it also works where entry points are not installed.
     papermill_engines.register(ENGINE_NAME, ChapterEngine)
     papermill_engines.register(IN_PROCESS_NAME, InProcessEngine)
-    with _temporary_folder() as folder, _quiet():
-        output = Path(folder) / "packet.ipynb"
-        # The failures are in the notebook, which papermill has written before it raises.
-        with suppress(papermill.PapermillExecutionError):
-            papermill.execute_notebook(
-                bound,
-                # papermill fills in braces of a path; a temporary folder may hold some.
-                str(output).replace("{", "{{").replace("}", "}}"),
-                parameters=parameters,
-                engine_name=engine,
-                request_save_on_cell_execute=False,
-                progress_bar={"desc": "Chapters", "leave": False} if progress else False,
-                log_output=False,
-                **options,
-            )
-        return read_notebook(output)
+    executed: list[NotebookNode] = []
+    with _writing(), _quiet(), suppress(papermill.PapermillExecutionError):
+        # The failures are in the notebook, which the engine hands over before papermill raises. No file is written: that
+        # would cost as much as a tenth of the cells.
+        papermill.execute_notebook(
+            bound,
+            None,
+            parameters=parameters,
+            engine_name=engine,
+            request_save_on_cell_execute=False,
+            progress_bar={"desc": "Chapters", "leave": False} if progress else False,
+            log_output=False,
+            executed=executed,
+            **options,
+        )
+    return executed[0]
 
 
 @contextmanager
-def _temporary_folder() -> Iterator[str]:
-    """A folder that goes when the block is left; raises :class:`OutputError` where it cannot be written into."""
+def _writing() -> Iterator[None]:
+    """Where kernel or shell cannot write what they need for themselves: raises :class:`OutputError`."""
     try:
-        with tempfile.TemporaryDirectory(prefix="afterload-", ignore_cleanup_errors=True) as folder:
-            yield folder
+        yield
     except OSError as problem:
         raise OutputError(
             f"cannot write into the temporary folder {tempfile.gettempdir()}: {problem.strerror or problem}; "

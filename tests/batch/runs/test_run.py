@@ -23,7 +23,7 @@ from afterload import files
 from .conftest import BASE, COMMAND, HARMS, PARAMETERS, QUEUE, counted, events, teams_of
 
 Batch = Callable[..., Any]
-ENDINGS = {".html", ".ipynb", "-plan.csv", "-plan.json", "-plan.md"}
+ENDINGS = {".html", ".ipynb", "-plan.csv", "-plan.json", "-plan.md", "-runbook.md"}
 PATH = "call_stacks.api.failure_probability"
 
 
