@@ -44,6 +44,7 @@ bench: $(TEST) ## time the packet and the batch
 	$(BIN)/python tools/bench.py
 	$(BIN)/python tools/bench_coupled.py
 	$(BIN)/python tools/bench_plan.py
+	$(BIN)/python tools/bench_batch.py
 
 format: $(TEST) ## format the code and notebooks, and mend what ruff can
 	$(BIN)/ruff check --fix .
