@@ -50,7 +50,7 @@ def measured(command: Sequence[str]) -> Measured:
 
     def watch() -> None:
         nonlocal peak
-        while not done.wait(0.2):
+        while not done.wait(1.0):  # a look costs about ten milliseconds
             total = 0
             for each in [process, *_children(process)]:
                 try:
@@ -234,9 +234,8 @@ def compare(folder: Path, given: argparse.Namespace) -> None:
     )
     over = a_team - model / given.workers
     print(f"the model's own time, of one processor     {model:8.3f} s a packet")
-    print(
-        f"time beyond the model: plain {plain_s - model:.2f} s, batch {over:.3f} s: {(plain_s - model) / over:.1f} x its throughput"
-    )
+    beyond = plain_s - model
+    print(f"time beyond the model: plain {beyond:.2f} s, batch {over:.3f} s: {beyond / over:.1f} x its throughput")
     print(
         f"floor (a warm process, {given.workers} at once)           {whole / given.workers:8.3f} s a packet; "
         f"the batch takes {a_team * given.workers / whole:.2f} times that"
