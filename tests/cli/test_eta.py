@@ -75,7 +75,7 @@ def log_reading(afterload: Run, log: Path, minute: int, depth: int, *more: str) 
 
 
 def test_calls_build_on_earlier_readings(afterload: Run, tmp_path: Path) -> None:
-    log = tmp_path / "new" / "readings.csv"
+    log = tmp_path / "readings.csv"
     first = log_reading(afterload, log, 0, 206_437, "--age", "172min", "--errors", "1 %")
     assert "1 reading." in first.out
     second = log_reading(afterload, log, 6, 203_440)
@@ -191,6 +191,7 @@ def test_what_looks_mistyped_can_be_insisted_on(afterload: Run, tmp_path: Path) 
         (("eta", "--depth", "5", "--order", "any"), 2),
         (("eta", "--metrics", "nowhere.json"), 3),
         (("eta", "--depth", "5", "--log", "."), 3),
+        (("eta", "--depth", "5", "--log", "typo/readings.csv"), 5),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )

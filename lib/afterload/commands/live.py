@@ -15,7 +15,7 @@ import click
 
 from afterload.commands.shared import SET, echo
 from afterload.errors import InputError, UnitError
-from afterload.files import append_line
+from afterload.files import append_line, refuse_without_folder
 from afterload.units import (
     read_count,
     read_duration_min,
@@ -83,6 +83,8 @@ def eta(file: str | None, overrides: tuple[str, ...], **given: Any) -> None:
     from afterload.findings.live_words import live_json, live_lines
     from afterload.scenario.readings import log_columns, of_queue, reading_line
 
+    if given["log"] is not None:
+        refuse_without_folder(given["log"])
     loaded = _loaded(file, overrides)
     now = datetime.now(UTC).replace(microsecond=0)
     zone = _read("zone", given, read_zone)
