@@ -165,6 +165,10 @@ def new(name: str, file: str | None, force: bool) -> None:
     from afterload.scenario.starter import starter
 
     is_file = Path(name).suffix.lower() in (".yaml", ".yml") and bool(Path(name).stem.strip())
+    if not is_file and _is_path(name):
+        raise InputError(
+            f"the team's name {name!r} is a path: give the name alone, and the file with -o, or a path that ends in .yaml"
+        )
     try:
         text = starter(Path(name).stem if is_file else name)
     except UnitError as problem:
@@ -173,7 +177,20 @@ def new(name: str, file: str | None, force: bool) -> None:
     if target.exists() and not force:
         raise OutputError(f"{target} exists: choose another name with -o, or give --force to overwrite it")
     write_whole(target, text)
+    if file is None and not is_file and _parts(name)[1:]:
+        echo(f"the team is named {name.strip()!r}, and its file {target}, in this folder", err=True)
     echo(target)
+
+
+def _parts(name: str) -> list[str]:
+    return name.strip().replace("\\", "/").split("/")
+
+
+def _is_path(name: str) -> bool:
+    """Whether a team's name can only be meant as a path; "Search/Ads" may be a team."""
+    parts = _parts(name)
+    from_a_root = len(parts) > 1 and (not parts[0] or not parts[-1] or (len(parts[0]) == 2 and parts[0][1] == ":"))
+    return from_a_root or any(part in (".", "..", "~") for part in parts)
 
 
 def _file_name(name: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from afterload.errors import OutputError
 
-__all__ = ["TEMPORARY", "append_line", "slug", "write_all", "write_whole"]
+__all__ = ["TEMPORARY", "append_line", "refuse_without_folder", "slug", "write_all", "write_whole"]
 
 SLUG_LENGTH = 80
 # Names of files that are being written; a process that was killed may leave some.
@@ -68,12 +68,13 @@ def write_all(files: Mapping[str | Path, str | bytes] | Mapping[Path, str | byte
 def append_line(path: str | Path, header: str, line: str) -> None:
     """Add one line to a text file that several people add to, in one write; a new file gets the header first.
 
-    Where the system has locks, two that begin one file at the same moment do not both write its header.
+    Where the system has locks, two that begin one file at the same moment do not both write its header. Its folder must be
+    there: a log in a folder that was mistyped is a second log, which nobody reads.
     Raises :class:`OutputError` like :func:`write_whole`.
     """
     target = _target(Path(path))
+    refuse_without_folder(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     except OSError as error:
         raise _output_error(target, error) from error
@@ -89,6 +90,17 @@ def append_line(path: str | Path, header: str, line: str) -> None:
         raise _output_error(target, error) from error
     finally:
         os.close(descriptor)
+
+
+def refuse_without_folder(path: str | Path) -> None:
+    """Refuse a file that is kept from run to run where its folder is not there. Raises :class:`OutputError`."""
+    folder = Path(path).parent
+    try:
+        there = folder.exists()
+    except (OSError, ValueError) as error:
+        raise _output_error(Path(path), error) from error
+    if not there:
+        raise OutputError(f"cannot write {path}: there is no folder {folder}; make it first, if it is not mistyped")
 
 
 def _lock(descriptor: int) -> None:

@@ -105,6 +105,11 @@ ZONE_ABBREVIATIONS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 _RATE_ACCEPTED = 'a number with a unit of time, such as "1,200/min", "20/s" or "72,000 per hour"'
+# Names of the IANA list that are one offset all year, where people mean the clock of a place: ours to refuse.
+_FIXED_ZONES = {
+    "EST": ("UTC-05:00", "Etc/GMT+5", "America/New_York"), "MST": ("UTC-07:00", "Etc/GMT+7", "America/Denver"),
+    "HST": ("UTC-10:00", "Etc/GMT+10", "Pacific/Honolulu"),
+}  # fmt: skip
 _ZONE_ACCEPTED = 'an IANA name such as "America/Los_Angeles" or "UTC"'
 _DURATION_ACCEPTED = 'a number with a unit, such as "15 min", "2 h 52 min", "90 s", "4 days" or "PT2H52M"'
 _NUMBER_ACCEPTED = 'a number such as 1200, "1,200" or 0.5'
@@ -248,9 +253,19 @@ _known_zones = cache(available_timezones)
 
 
 def read_zone(value: object) -> ZoneInfo:
-    """Read the IANA name of a time zone, such as "America/Los_Angeles". Raises :class:`UnitError` with the nearest name."""
+    """Read the IANA name of a time zone, such as "America/Los_Angeles". Raises :class:`UnitError` with the nearest name.
+
+    EST, MST and HST are on the IANA list as offsets without summer time, and few who type them mean that: they are refused
+    with both readings.
+    """
     if isinstance(value, ZoneInfo):
         return value
+    if isinstance(value, str) and value in _FIXED_ZONES:
+        offset, fixed, place = _FIXED_ZONES[value]
+        raise UnitError(
+            f"{value!r} is {offset} all year, without summer time",
+            f'"{place}" for the clock of that place, or "{fixed}" if {offset} all year is meant',
+        )
     known = _known_zones()
     if isinstance(value, str) and value in known:
         return ZoneInfo(value)

@@ -92,6 +92,12 @@ def test_a_wrong_command_line_ends_with_2(
         (("new", "   "), ("the team's name is empty",)),
         (("new", "two\nlines"), ("is not one short line",)),
         (("new", "x" * 300), ("at most 200",)),
+        (("new", "../evil"), ("the team's name '../evil' is a path", "-o")),
+        (("new", ".."), ("is a path",)),
+        (("new", "~/evil"), ("is a path",)),
+        (("new", "/tmp/evil"), ("is a path",)),
+        (("new", "teams/"), ("is a path",)),
+        (("new", "C:\\con"), ("is a path",)),
     ],
     ids=lambda value: " ".join(value)[:40] if value and isinstance(value, tuple) else None,
 )
@@ -236,8 +242,6 @@ def test_new_takes_the_name_of_a_file(
 
 ODD_NAMES = {
     "a/b": "a-b.yaml",
-    "../../x": "x.yaml",
-    "..": "team.yaml",
     "\U0001f600\U0001f525": "team.yaml",
     "null": "null.yaml",
     "{{7*7}}": "7-7.yaml",
@@ -246,7 +250,7 @@ ODD_NAMES = {
     "TEAM_NAME": "TEAM_NAME.yaml",
     "Zahlungen Köln": "Zahlungen-Köln.yaml",
     "فريق": "فريق.yaml",
-    "C:\\con": "C--con.yaml",
+    "Search\\Ads": "Search-Ads.yaml",
     "</script><b>": "script--b.yaml",
     "=1+1": "1-1.yaml",
     "yes": "yes.yaml",
@@ -262,6 +266,7 @@ def test_odd_names_stay_names(afterload: Run, tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(folder)
     done = afterload("new", name)
     assert (done.code, done.out) == (0, f"{ODD_NAMES[name]}\n")
+    assert (f"its file {ODD_NAMES[name]}, in this folder" in done.err) == bool({"/", "\\"} & set(name))
     assert [path.name for path in folder.iterdir()] == [ODD_NAMES[name]]
     assert [path.name for path in tmp_path.iterdir()] == ["inner"]
     assert YAML(typ="safe").load(Path(ODD_NAMES[name]).read_text("utf-8"))["team"] == name

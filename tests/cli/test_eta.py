@@ -58,6 +58,31 @@ def test_what_is_given_here_goes_over_the_scenario(afterload: Run) -> None:
     assert failing["dependency_failing"] is True
 
 
+def test_a_cap_bounds_what_is_served(afterload: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One at a time at 2 s is 30/min (docs/model.md section 1); at caps of the scenario the end is that of ``check``."""
+    monkeypatch.chdir(tmp_path)
+    assert afterload("new", "checkout").code == 0
+    base = ("eta", "checkout.yaml", "--depth", "206400", "--age", "172min", "--at", AT)
+    one = afterload(*base, "--cap", "1", "--item-time", "2s").out
+    assert one.startswith("jobs: not draining: grows by 1,170/min.")
+    assert "30/min are served under the cap of 1 at once, of 1,800/min planned in checkout.yaml" in one
+    for setting in ("drain_cap.concurrency=50", "reserved_concurrency=45", "ramp=lambda-sqs"):
+        change = ("--set", f"queues.jobs.{setting}")
+        p50 = json.loads(afterload(*base, *change, "--json").out)["empty_min"]["p50"]
+        assert f"drain {p50:,.0f} min" in afterload("check", "checkout.yaml", *change).out
+    read = afterload(*base, "--cap", "1", "--service", "1800/min").out
+    assert read.startswith("jobs: empty in 5 h 44 min")
+    assert "1,800/min served as read is above the 30/min of the cap of 1 at once" in read
+
+
+def test_a_cap_alone_says_what_is_served(afterload: Run) -> None:
+    """55 at once at 2 s are 1,650/min: 206,400 / 450 = 459 min."""
+    seen = ("eta", "--depth", "206400", "--age", "172min", "--cap", "55")
+    done = afterload(*seen, "--item-time", "2 s", "--json")
+    assert json.loads(done.out)["empty_min"]["p50"] == pytest.approx(206_400 / 450, rel=1e-3)
+    assert "the cap of 55 at once is not counted" in afterload(*seen).out
+
+
 def test_times_are_told_in_a_zone(afterload: Run) -> None:
     at = ("--at", "2025-10-20T09:40Z")
     assert "206,400 wait at 11:40 CEST" in afterload("eta", *RATES, *at, "--zone", "Europe/Berlin").out
@@ -75,7 +100,7 @@ def log_reading(afterload: Run, log: Path, minute: int, depth: int, *more: str) 
 
 
 def test_calls_build_on_earlier_readings(afterload: Run, tmp_path: Path) -> None:
-    log = tmp_path / "new" / "readings.csv"
+    log = tmp_path / "readings.csv"
     first = log_reading(afterload, log, 0, 206_437, "--age", "172min", "--errors", "1 %")
     assert "1 reading." in first.out
     second = log_reading(afterload, log, 6, 203_440)
@@ -155,6 +180,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "an age alone": (("--age", "5min"), "give it with --depth"),
     "an unknown queue": (("--depth", "5", "--queue", "order"), "nearest: orders"),
     "an unknown zone": (("--depth", "5", "--zone", "PST"), "America/Los_Angeles or Asia/Manila"),
+    "an offset under the name of a clock": (("--depth", "5", "--zone", "EST"), '"America/New_York" for the clock'),
     "half an attempt": (("--depth", "5", "--tries", "0.5"), "--tries"),
     "no time": (("--depth", "5", "--item-time", "0 s"), "--item-time"),
 }
@@ -191,6 +217,7 @@ def test_what_looks_mistyped_can_be_insisted_on(afterload: Run, tmp_path: Path) 
         (("eta", "--depth", "5", "--order", "any"), 2),
         (("eta", "--metrics", "nowhere.json"), 3),
         (("eta", "--depth", "5", "--log", "."), 3),
+        (("eta", "--depth", "5", "--log", "typo/readings.csv"), 5),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )

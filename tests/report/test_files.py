@@ -100,7 +100,7 @@ def test_all_or_none(tmp_path: Path) -> None:
 
 
 def test_a_line_is_added_below_the_header_of_a_new_file(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "log.csv"
+    path = tmp_path / "log.csv"
     append_line(path, "a,b", "1,2")
     append_line(path, "other,header", "3,ü")
     assert path.read_bytes() == "a,b\n1,2\n3,ü\n".encode()
@@ -115,3 +115,6 @@ def test_a_line_that_cannot_be_added_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(OutputError, match=r"cannot write .*log\.csv"):
         append_line(tmp_path / "file" / "log.csv", "a", "1")
+    with pytest.raises(OutputError, match=r"there is no folder .*new; make it first, if it is not mistyped"):
+        append_line(tmp_path / "new" / "log.csv", "a", "1")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

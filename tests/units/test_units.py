@@ -604,6 +604,25 @@ def test_an_abbreviation_of_several_zones_is_refused_with_all_of_them() -> None:
         units.read_zone("IST")
 
 
+@pytest.mark.parametrize(("name", "hours", "place"), [
+    ("EST", 5, "America/New_York"), ("MST", 7, "America/Denver"), ("HST", 10, "Pacific/Honolulu"),
+])  # fmt: skip
+def test_a_fixed_offset_under_the_name_of_a_clock_is_refused_with_both_readings(
+    name: str, hours: int, place: str
+) -> None:
+    """Against the IANA database: the name is one offset in January and July, and so is the one that is offered for it."""
+    fixed = f"Etc/GMT+{hours}"
+    with pytest.raises(UnitError) as refused:
+        units.read_zone(name)
+    words = str(refused.value)
+    assert f"UTC-{hours:02}:00 all year" in words
+    assert f'"{place}" for the clock of that place, or "{fixed}"' in words
+    for month in (1, 7):
+        at = datetime(2026, month, 1, tzinfo=ZoneInfo(name))
+        assert at.utcoffset() == at.replace(tzinfo=units.read_zone(fixed)).utcoffset() == timedelta(hours=-hours)
+    assert datetime(2026, 1, 1, tzinfo=units.read_zone(place)).tzname() == name
+
+
 def test_every_zone_of_an_abbreviation_goes_by_it() -> None:
     """Against the IANA database: the zone's clock has that name in January or July, or has only digits for a name."""
     generic = {"PT": "P", "MT": "M", "CT": "C", "ET": "E"}

@@ -100,7 +100,6 @@ class JsonLog:
         self._stream: TextIO | None = None
         if path is not None:
             try:
-                Path(path).parent.mkdir(parents=True, exist_ok=True)
                 self._stream = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 - open for the whole batch
             except OSError as problem:
                 self._fail(problem)

@@ -12,6 +12,7 @@ import click
 
 from afterload.commands.shared import SET, echo
 from afterload.errors import InputError, OutputError
+from afterload.files import refuse_without_folder
 
 if TYPE_CHECKING:
     from afterload.batch.inputs import Given
@@ -124,6 +125,8 @@ def batch(
         raise click.UsageError("--base and --teams go together")
     if bool(inputs) == (teams is not None):
         raise click.UsageError("give scenario FILES, or --base with --teams")
+    if log_json is not None:
+        refuse_without_folder(log_json)
     from afterload.batch.progress import JsonLog
     from afterload.batch.run import Plan, run_batch, usable_cores
 

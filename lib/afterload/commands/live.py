@@ -15,7 +15,7 @@ import click
 
 from afterload.commands.shared import SET, echo
 from afterload.errors import InputError, UnitError
-from afterload.files import append_line
+from afterload.files import append_line, refuse_without_folder
 from afterload.units import (
     read_count,
     read_duration_min,
@@ -83,6 +83,8 @@ def eta(file: str | None, overrides: tuple[str, ...], **given: Any) -> None:
     from afterload.findings.live_words import live_json, live_lines
     from afterload.scenario.readings import log_columns, of_queue, reading_line
 
+    if given["log"] is not None:
+        refuse_without_folder(given["log"])
     loaded = _loaded(file, overrides)
     now = datetime.now(UTC).replace(microsecond=0)
     zone = _read("zone", given, read_zone)
@@ -180,16 +182,20 @@ def _queue(loaded: LoadedScenario | None, name: str | None, earlier: list[Readin
 
 def _known(loaded: LoadedScenario | None, queue: str, given: dict[str, Any], zone: tzinfo | None) -> Known:
     """What is known beside the readings: from the scenario, and over it what is given here."""
-    from afterload.findings.live_known import READ_SHARE, Known, Side, StatedRate, known_of
+    from afterload.findings.live_known import READ_SHARE, Known, Side, StatedRate, known_of, served_under_cap
 
     local = datetime.now().astimezone().tzinfo or UTC
-    base = known_of(loaded, queue) if loaded is not None else Known(zone=local)
+    item_time, cap = _read("item-time", given, _above_zero), _read("cap", given, read_count)
+    seconds = None if item_time is None else 60 * item_time
+    if loaded is not None:
+        base = known_of(loaded, queue, cap, seconds)
+    else:
+        base = Known(zone=local, cap=cap, item_time_s=seconds)
+        if cap is not None and seconds is not None:
+            under = served_under_cap(cap, seconds)
+            base = replace(base, service=under, bound=replace(under, words=f"the cap of {cap:,} at once"))
     changes: dict[str, Any] = {} if zone is None else {"zone": zone}
-    item_time = _read("item-time", given, _above_zero)
-    if item_time is not None:
-        changes["item_time_s"] = 60 * item_time
     for option, field, read in (
-        ("cap", "cap", read_count),
         ("order", "order", str),
         ("restored", "restored_at", lambda text: read_instant(text, base.zone)),
         ("objective", "objective_min", read_duration_min),
@@ -213,7 +219,7 @@ def _known(loaded: LoadedScenario | None, queue: str, given: dict[str, Any], zon
         )
     service = _read("service", given, read_rate_per_min)
     if service is not None:
-        changes["service"] = StatedRate(service, READ_SHARE * service, "as read")
+        changes["service"], changes["consumers"] = StatedRate(service, READ_SHARE * service, "as read"), None
     return replace(base, side=side, **changes)
 
 

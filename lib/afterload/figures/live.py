@@ -126,14 +126,18 @@ def _method(live: Live) -> str:
             f"The last {live.used:,} readings as a random walk with a steady drift, by generalised least squares. How much "
             "chance moves the backlog, and how far readings err, is weighed by how well each explains the readings."
         )
-    if live.ahead is not None:
+    if "arrivals" in live.ahead_words:
         text += " Arrivals from now on follow the scenario's profile, scaled to what arrives now."
+    if "ramp" in live.ahead_words:
+        text += " The service rate follows the ramp of the consumers."
     return text
 
 
 def _times_table(live: Live) -> Table:
     """The headline times and rates with their spread."""
     rows = [("backlog empty", times_words(live.empty)), ("first attempts on time", times_words(live.fresh))]
+    if live.capped is not None:
+        rows.append(("backlog empty at the safe cap", times_words(live.capped)))
     if live.net is not None and live.net_low is not None and live.net_high is not None:
         rows.append(("net drain", _signed(live.net, live.net_low, live.net_high)))
     if live.arrival is not None:

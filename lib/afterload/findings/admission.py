@@ -40,7 +40,8 @@ class SafeCap:
         concurrency_rate_per_min: what that concurrency makes.
         bears_per_min: what the dependency bears now: its tested rate, or its hidden capacity while it fails.
         fresh_fits: True if direct and control traffic alone are within that.
-        excess_per_min: by how much the drain is above it now; 0 where it is not.
+        served_per_min: what is drained now, or where the ramp of the consumers leads to; 0 where it is not known.
+        excess_per_min: by how much that is above it; 0 where it is not.
         words: why.
     """
 
@@ -49,6 +50,7 @@ class SafeCap:
     concurrency_rate_per_min: float | None
     bears_per_min: float
     fresh_fits: bool
+    served_per_min: float
     excess_per_min: float
     words: str
 
@@ -115,7 +117,7 @@ def safe_cap(
         concurrency_rate = cap_rate_per_min(concurrency, item_time_s)
     served = service.per_min if service is not None else 0.0
     return SafeCap(
-        room, concurrency, concurrency_rate, bears, direct <= bears * (1 + 1e-9),
+        room, concurrency, concurrency_rate, bears, direct <= bears * (1 + 1e-9), served,
         max(0.0, served - room) if served > room * (1 + 1e-9) else 0.0, words,
     )  # fmt: skip
 
@@ -141,7 +143,8 @@ def admission_steps(
     elif cap.rate_per_min <= 0:
         by_number[4] = ("wait", f"nothing is left for the drain: {cap.words}")
     elif cap.excess_per_min > 0 and service is not None:
-        by_number[4] = ("do", f"cap the drain: {format_rate(service.per_min)} {service.words} is above the safe cap")
+        words = service.words if service.per_min >= cap.served_per_min * (1 - 1e-9) else "at the end of the ramp"
+        by_number[4] = ("do", f"cap the drain: {format_rate(cap.served_per_min)} {words} is above the safe cap")
     elif known.cap is not None and cap.concurrency is not None and known.cap > cap.concurrency:
         by_number[4] = ("do", f"lower the cap: {known.cap:,} at once is above the safe one")
     elif slowed:

@@ -11,8 +11,9 @@ from typing import Literal
 from afterload.errors import ApproximationWarning, InputError, LowerBoundWarning, MissingEvidenceWarning
 from afterload.estimates import Doubt
 from afterload.findings.admission import SafeCap, Step, admission_steps, is_failing, safe_cap
-from afterload.findings.live_known import READ_SHARE, Known, StatedRate, known_of
-from afterload.model.live import Ahead, Change, Projection, find_change, fit_readings, from_rates, rounding_of
+from afterload.findings.live_known import PLANNED_SHARE, Known, StatedRate, known_of
+from afterload.findings.live_rates import APART, NEAR_RETENTION, Rates
+from afterload.model.live import Ahead, Change, Projection, find_change, fit_readings, rounding_of
 from afterload.scenario import LoadedScenario, Reading
 from afterload.scenario.problems import nearest
 from afterload.scenario.readings import of_queue
@@ -24,13 +25,8 @@ LiveKind = Literal["empty", "draining", "growing", "unknown"]
 SHARES = (0.1, 0.5, 0.9)
 # A drain, or a growth, is told as such where it is this sure.
 SURE = 0.9
-# What the age says and what is stated may differ by so much before it is worth a word.
-APART = 0.25
-NEAR_RETENTION = 0.8
 # A look again comes after a tenth of what is left, and within these bounds.
 NEXT_SHARE, NEXT_LEAST_MIN, NEXT_MOST_MIN = 0.1, 5.0, 30.0
-# What a reading leaves out is taken from an earlier one of the last minutes.
-RECENT_MIN = 30.0
 # While P90 is more than so many times P10, another reading tells much.
 WIDE_TIMES, NEXT_WIDE_MIN = 1.5, 10.0
 # With a growing backlog or a failing dependency.
@@ -65,9 +61,11 @@ class Live:
         net, net_low, net_high: net drain, its P10 and P90, negative where the backlog grows; None where it is not known.
         arrival, service: what arrives and what is served; None where it is not known.
         projection: the course from now on; None where there is no net rate.
-        ahead: what arrives beyond the present rate, where the scenario knows arrivals over time.
+        ahead: what arrives and is not served beyond the present rates, where arrivals or consumers change over time.
+        ahead_words: which of them do; empty where neither does.
         change: a net drain that became another one.
         cap: what may be drained; None where no dependency is given.
+        capped: when the backlog is empty at the safe cap, and ``capped_fresh``; None where the drain is within the cap.
         failing: True if the dependency shows that it does not bear its load; None where nobody looked.
         steps: the seven steps of admission: which must wait, and why.
         next_min: when to look again, and ``next_why``.
@@ -89,8 +87,11 @@ class Live:
     service: StatedRate | None
     projection: Projection | None
     ahead: Ahead | None
+    ahead_words: str
     change: Change | None
     cap: SafeCap | None
+    capped: Times | None
+    capped_fresh: Times | None
     failing: bool | None
     steps: tuple[Step, ...]
     next_min: float
@@ -102,6 +103,13 @@ class Live:
     def empty_at(self) -> datetime | None:
         """When the backlog is empty, at P50."""
         return None if self.empty.p50 is None else self.now + timedelta(minutes=self.empty.p50)
+
+    @property
+    def advised_at(self) -> datetime | None:
+        """When the backlog is empty if the drain is held to the safe cap, at P50; None where it never is."""
+        if self.capped is None:
+            return self.empty_at
+        return None if self.capped.p50 is None else self.now + timedelta(minutes=self.capped.p50)
 
     @property
     def since_restore_min(self) -> float | None:
@@ -176,29 +184,7 @@ def _check(readings: Sequence[Reading]) -> None:
             raise InputError(f"there are two readings at {after.at.isoformat()}: leave one out")
 
 
-class _Answer:
-    def __init__(self, readings: tuple[Reading, ...], known: Known) -> None:
-        self.readings, self.known, self.last = readings, known, readings[-1]
-        self.used = 1
-        self.doubts: list[Doubt] = []
-        with_flight = all(item.in_flight is not None for item in readings)
-        self.depths = [item.depth + (item.in_flight or 0.0 if with_flight else 0.0) for item in readings]
-        self.minutes = [(item.at - readings[0].at).total_seconds() / 60 for item in readings]
-        self.seen = self._seen()
-        self.arrival = self._arrival()
-
-    def _seen(self) -> Reading:
-        """The last reading, with what it leaves out taken from the one before, where that is not long ago."""
-        recent = [item for item in self.readings if self.last.at - item.at <= timedelta(minutes=RECENT_MIN)]
-
-        def latest(name: str) -> float | None:
-            return next((value for item in recent[::-1] if (value := getattr(item, name)) is not None), None)
-
-        return replace(
-            self.last, arrival_per_min=latest("arrival_per_min"), service_per_min=latest("service_per_min"),
-            error_share=latest("error_share"), attempts_per_min=latest("attempts_per_min"),
-        )  # fmt: skip
-
+class _Answer(Rates):
     def _since_empty(self) -> int:
         """The first reading after the queue was last seen empty: an empty queue cannot drain, so earlier ones tell nothing."""
         empty = [place for place, depth in enumerate(self.depths[:-1]) if depth <= 0]
@@ -218,122 +204,40 @@ class _Answer:
         elif left > 0:
             projection = self._from_rates()
         self.used = used
-        ahead = self._ahead() if projection is not None else None
+        ahead, ahead_words = self._ahead(self._ramp()) if projection is not None else (None, "")
         kind = _kind(left, projection)
         empty = self._empty(kind, projection, ahead)
         net = None if projection is None else projection.net_per_min
         service = self._service(net)
         failing = is_failing(self.seen, known.side, service.per_min if service is not None else None)
-        cap = safe_cap(known.side, known.item_time_s, self.seen, bool(failing), service)
-        self._say(change, projection)
+        cap = safe_cap(known.side, known.item_time_s, self.seen, bool(failing), self._highest(service))
+        capped = self._capped(cap, kind)
+        self._say(kind, projection)
         next_min, why = self._next(kind, empty, projection, failing)
         answer = Live(
             queue=last.queue, now=last.at, readings=self.readings, used=used, left=left, kind=kind, empty=empty,
             fresh=self._fresh(kind, empty, left), net=net,
             net_low=None if projection is None else projection.net_quantile(0.1),
             net_high=None if projection is None else projection.net_quantile(0.9),
-            arrival=self.arrival, service=service, projection=projection, ahead=ahead, change=change, cap=cap,
+            arrival=self.arrival, service=service, projection=projection, ahead=ahead, ahead_words=ahead_words,
+            change=change, cap=cap, capped=capped, capped_fresh=None if capped is None else self._fresh(kind, capped, left),
             failing=failing, steps=(), next_min=next_min, next_why=why, known=known, doubts=tuple(self.doubts),
         )  # fmt: skip
         steps = admission_steps(
-            known, failing, cap, kind, service, bool(change is not None and change.slower), answer.empty_at,
+            known, failing, cap, kind, service, bool(change is not None and change.slower), answer.advised_at,
             answer.since_restore_min, self.seen.error_share,
         )  # fmt: skip
         return replace(answer, steps=steps)
 
-    # --- rates -----------------------------------------------------------------------------------------------------------
-
-    def _arrival(self) -> StatedRate | None:
-        """What arrives now: as read off, else as depth over age show it where work leaves in its order, else as planned."""
-        known = self.known
-        planned = self._planned()
-        by_age = self._by_age()
-        read = self.seen.arrival_per_min
-        if read is not None:
-            found: StatedRate | None = StatedRate(read, READ_SHARE * read, "as read")
-        else:
-            found = by_age or planned
-        other = planned if found is by_age else by_age
-        if found is not None and other is not None and abs(other.per_min - found.per_min) > APART * found.per_min > 0:
-            words = (
-                f"arrivals are {format_rate(found.per_min)} {found.words} and {format_rate(other.per_min)} {other.words}: "
-                "the age may be that of an item which always fails, or work left without being served"
-            )
-            self.doubts.append(Doubt(ApproximationWarning, words))
-        if known.age_limit_min is not None:
-            limit = format_duration(known.age_limit_min)
-            words = f"work older than {limit} expires: part of what leaves the queue was not served"
-            self.doubts.append(Doubt(ApproximationWarning, words))
-        return found
-
-    def _planned(self) -> StatedRate | None:
-        known = self.known
-        if known.arrival is None or known.profile is None:
-            return known.arrival
-        now = float(known.profile.rate_at(known.minutes(self.last.at)))
-        share = known.arrival.sd_per_min / known.arrival.per_min if known.arrival.per_min > 0 else 0.0
-        return StatedRate(now, share * now, known.arrival.words)
-
-    def _by_age(self) -> StatedRate | None:
-        known = self.known
-        recent = timedelta(minutes=RECENT_MIN)
-        aged = [item for item in self.readings if item.age_min and item.depth > 0 and self.last.at - item.at <= recent]
-        if known.order != "fifo" or not aged or known.age_limit_min is not None:
+    def _capped(self, cap: SafeCap | None, kind: LiveKind) -> Times | None:
+        """When the backlog is empty with the drain held to the safe cap; None where the drain is within it."""
+        if cap is None or cap.excess_per_min <= 0 or kind == "empty":
             return None
-        last = aged[-1]
-        assert last.age_min is not None
-        rate = last.depth / last.age_min
-        if known.profile is not None:
-            # The mean of the last hours, brought to what the hour now has.
-            end = known.minutes(last.at)
-            start = max(0.0, end - last.age_min)
-            came = float(known.profile.cumulative(end) - known.profile.cumulative(start)) if end > start else 0.0
-            if came > 0:
-                rate *= float(known.profile.rate_at(end)) * (end - start) / came
-        return StatedRate(rate, READ_SHARE * rate, "by depth and age")
-
-    def _flow(self) -> float | None:
-        """Arrivals and services together over the readings; None where arrivals are not known."""
-        if self.arrival is None:
-            return None
-        gone = (self.depths[0] - self.depths[-1]) / self.minutes[-1] if self.minutes[-1] > 0 else 0.0
-        return max(1.0, self.arrival.per_min + max(0.0, self.arrival.per_min + gone))
-
-    def _from_rates(self) -> Projection | None:
-        read = self.seen.service_per_min
-        service = self.known.service if read is None else StatedRate(read, READ_SHARE * read, "as read")
-        if service is None or self.arrival is None:
-            return None
-        spread = (service.sd_per_min**2 + self.arrival.sd_per_min**2) ** 0.5
-        return from_rates(
-            self.depths[-1], service.per_min - self.arrival.per_min, spread, service.per_min + self.arrival.per_min,
-            rounding_of(self.depths[-1]) / 12**0.5,
-        )  # fmt: skip
-
-    def _service(self, net: float | None) -> StatedRate | None:
-        """What is served: from one reading as stated, from more as the net drain and the arrivals show it."""
-        if self.used == 1:
-            read = self.seen.service_per_min
-            return self.known.service if read is None else StatedRate(read, READ_SHARE * read, "as read")
-        if net is None or self.arrival is None:
-            return None
-        return StatedRate(max(0.0, self.arrival.per_min + net), self.arrival.sd_per_min, "by the readings")
-
-    def _ahead(self) -> Ahead | None:
-        """What the scenario's profile brings beyond the rate of now; None where arrivals do not change."""
-        profile, arrival = self.known.profile, self.arrival
-        if profile is None or arrival is None:
-            return None
-        now = self.known.minutes(self.last.at)
-        at_now, before = float(profile.rate_at(now)), float(profile.cumulative(now))
-        if at_now <= 0:
-            return None
-        scale = arrival.per_min / at_now
-
-        def ahead(minutes: float) -> float:
-            return scale * (float(profile.cumulative(now + minutes)) - before - at_now * minutes)
-
-        return ahead
+        rate = cap.rate_per_min if cap.concurrency_rate_per_min is None else cap.concurrency_rate_per_min
+        service = StatedRate(rate, PLANNED_SHARE * rate, "at the safe cap")
+        projection = self._at_rate(service)
+        ahead, _ = self._ahead(self._ramp(service, rate))
+        return self._empty(_kind(self.depths[-1], projection), projection, ahead)
 
     # --- times -----------------------------------------------------------------------------------------------------------
 
@@ -393,8 +297,9 @@ class _Answer:
 
     # --- what to know ------------------------------------------------------------------------------------------------------
 
-    def _say(self, change: Change | None, projection: Projection | None) -> None:
+    def _say(self, kind: LiveKind, projection: Projection | None) -> None:
         known, last = self.known, self.last
+        self._say_of_consumers(kind)
         if self.used == 1 and projection is not None:
             self.doubts.append(
                 Doubt(MissingEvidenceWarning, "one reading: the net rate is what the rates say, not what was seen")
@@ -402,10 +307,11 @@ class _Answer:
         if self.used == 2 and projection is not None:
             words = "two readings: how far counts err cannot be seen from them, so the span is wide"
             self.doubts.append(Doubt(ApproximationWarning, words))
-        if projection is not None and self.used > 1 and known.service is not None and self.arrival is not None:
-            stated = known.service.per_min - self.arrival.per_min
+        planned = known.mean_service(self.readings[-self.used].at, last.at)
+        if projection is not None and self.used > 1 and planned is not None and self.arrival is not None:
+            stated = planned.per_min - self.arrival.per_min
             if stated > 0 and projection.net_per_min < (1 - APART) * stated:
-                said = f"{format_rate(known.service.per_min)} {known.service.words}"
+                said = f"{format_rate(planned.per_min)} {planned.words}"
                 words = (
                     f"the readings show {_net_words(projection.net_per_min)}, where {said} lets expect a drain of "
                     f"{format_rate(stated)}"
@@ -416,11 +322,43 @@ class _Answer:
             words = f"the oldest work is {format_duration(last.age_min)} old, near the retention of {format_duration(limit)}"
             self.doubts.append(Doubt(LowerBoundWarning, words))
         if self.known.profile is None and projection is not None:
-            self.doubts.append(Doubt(ApproximationWarning, "arrivals and consumers are taken to stay as they are now"))
+            who = "arrivals" if self._ramp() is not None else "arrivals and consumers"
+            self.doubts.append(Doubt(ApproximationWarning, f"{who} are taken to stay as they are now"))
         if known.side is not None and known.side.drain_share < 1:
             words = (
                 f"other queues drain into {known.side.name} too: this one gets "
                 f"{format_share(known.side.drain_share)} of the room, by service rates"
+            )
+            self.doubts.append(Doubt(ApproximationWarning, words))
+
+    def _say_of_consumers(self, kind: LiveKind) -> None:
+        """What caps, ramp, age limits and deadlines make doubtful; before all else, since it may turn the answer."""
+        known, read = self.known, self.seen.service_per_min
+        if known.cap is not None and known.item_time_s is None:
+            words = f"the cap of {known.cap:,} at once is not counted, since nobody says how long an item takes"
+            self.doubts.insert(0, Doubt(MissingEvidenceWarning, words))
+        bound = known.bound
+        if read is not None and bound is not None and read > bound.per_min * (1 + 1e-9):
+            words = (
+                f"{format_rate(read)} served as read is above the {format_rate(bound.per_min)} of {bound.words}: one of "
+                "them, or the time of an item, is not what it is taken for"
+            )
+            self.doubts.insert(0, Doubt(ApproximationWarning, words))
+        if known.on_ramp(self.last.at) and not self._planned_only():
+            words = "consumers are still on their ramp, so the drain may become faster than what was seen"
+            self.doubts.append(Doubt(ApproximationWarning, words))
+        if known.consumers is not None and known.restored_at is None:
+            self.doubts.append(
+                Doubt(ApproximationWarning, "the ramp of the consumers is taken to begin with this reading")
+            )
+        acting = min((limit for limit in (known.age_limit_min, known.retention_min) if limit is not None), default=None)
+        if kind == "growing" and acting is not None:
+            words = f"the backlog grows until its oldest work reaches {format_duration(acting)}, and is then removed unserved"
+            self.doubts.append(Doubt(LowerBoundWarning, words))
+        if known.deadline_min is not None and kind != "empty":
+            words = (
+                f"consumers discard work older than {format_duration(known.deadline_min)} in no time, which is not counted: "
+                "the backlog may be gone sooner"
             )
             self.doubts.append(Doubt(ApproximationWarning, words))
 

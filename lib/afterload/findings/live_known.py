@@ -8,16 +8,29 @@ from datetime import UTC, datetime, tzinfo
 from typing import Literal
 
 from afterload.arrivals import arrival_profile
-from afterload.estimates import estimate_fleet
+from afterload.estimates import QueueService, estimate_fleet, queue_service
+from afterload.findings.live_consumers import Consumers
 from afterload.model.curves import RateProfile
 from afterload.scenario import LoadedScenario
+from afterload.units import format_rate
 
-__all__ = ["PLANNED_SHARE", "READ_SHARE", "FleetToLaunch", "Known", "Side", "StatedRate", "known_of"]
+__all__ = [
+    "PLANNED_SHARE",
+    "READ_SHARE",
+    "FleetToLaunch",
+    "Known",
+    "Side",
+    "StatedRate",
+    "known_of",
+    "served_under_cap",
+]
 
 # How sure a rate is that somebody reads off a console, and one that only a plan says, as a standard deviation.
 READ_SHARE, PLANNED_SHARE = 0.05, 0.1
 # Width of a PERT distribution in its standard deviations, as project planning has it.
 PERT_WIDTH = 6.0
+# A ramp is judged by where it is at the next look at the earliest: most are over by then.
+RAMP_AHEAD_MIN = 5.0
 
 
 @dataclass(frozen=True)
@@ -70,9 +83,13 @@ class Known:
         order, sideline_min: order of work, and with ``fresh_first`` the age at which work is set aside.
         item_time_s: seconds an item takes, which turns rates into concurrency.
         cap: concurrency to which the consumers are capped now.
-        arrival, service: rates as planned.
+        arrival, service: rates as planned; of the service what consumers sustain in the end, caps and ramp counted.
+        drain_per_min: what the dependency gets from all consumers in the end, as planned; None where that is ``service``.
+        bound: what caps, ramp and batches allow by themselves; None where there are none.
+        consumers: what they sustain from the restore on; None where that does not change.
         profile, origin: arrivals over time, in minutes after the origin.
         age_limit_min, retention_min: work older than this goes without being served.
+        deadline_min: work older than this is discarded when its turn comes.
         side: the dependency.
         fleets: fleets with what they still lack.
         loops: control loops, which go first.
@@ -88,10 +105,14 @@ class Known:
     cap: int | None = None
     arrival: StatedRate | None = None
     service: StatedRate | None = None
+    drain_per_min: float | None = None
+    bound: StatedRate | None = None
+    consumers: Consumers | None = None
     profile: RateProfile | None = None
     origin: datetime | None = None
     age_limit_min: float | None = None
     retention_min: float | None = None
+    deadline_min: float | None = None
     side: Side | None = None
     fleets: tuple[FleetToLaunch, ...] = ()
     loops: tuple[str, ...] = ()
@@ -101,28 +122,70 @@ class Known:
         """Minutes of a moment after the profile's origin; 0 before it."""
         return max(0.0, (at - self.origin).total_seconds() / 60) if self.origin is not None else 0.0
 
+    def since_restore(self, at: datetime) -> float:
+        """Minutes of a moment after the restore; 0 before it, and where it is not known."""
+        return max(0.0, (at - self.restored_at).total_seconds() / 60) if self.restored_at is not None else 0.0
 
-def known_of(loaded: LoadedScenario, queue: str) -> Known:
-    """What a scenario tells of the recovery of one of its queues."""
+    def on_ramp(self, at: datetime) -> bool:
+        """Whether consumers are still coming up at a moment."""
+        return self.consumers is not None and self.consumers.rises_after(self.since_restore(at))
+
+    def service_at(self, at: datetime) -> StatedRate | None:
+        """The service rate as planned for a moment; on a ramp that of five minutes later."""
+        if self.service is None or self.consumers is None or not self.on_ramp(at):
+            return self.service
+        since = self.since_restore(at)
+        now, soon = self.consumers.rate_at(since), self.consumers.rate_at(since + RAMP_AHEAD_MIN)
+        if soon >= self.service.per_min * (1 - 1e-9):
+            words = f"{self.service.words}, when the ramp ends: {format_rate(now)} now"
+            return StatedRate(self.service.per_min, self.service.sd_per_min, words)
+        words = f"in {RAMP_AHEAD_MIN:g} min, on a ramp to {format_rate(self.service.per_min)} {self.service.words}"
+        return StatedRate(soon, self.service.sd_per_min, words)
+
+    def mean_service(self, start: datetime, end: datetime) -> StatedRate | None:
+        """The service rate as planned for the time between two moments."""
+        if self.service is None or self.consumers is None or end <= start:
+            return self.service
+        first, last = self.since_restore(start), self.since_restore(end)
+        if last <= first:
+            return self.service
+        mean = self.consumers.served(first, last) / (last - first)
+        return StatedRate(mean, self.service.sd_per_min, self.service.words)
+
+
+def served_under_cap(cap: int, item_time_s: float) -> StatedRate:
+    """What a cap makes with a backlog before it: ``60 c / d``, docs/model.md section 1."""
+    rate = 60.0 * cap / item_time_s
+    return StatedRate(rate, PLANNED_SHARE * rate, f"under the cap of {cap:,} at once")
+
+
+def known_of(loaded: LoadedScenario, queue: str, cap: int | None = None, item_time_s: float | None = None) -> Known:
+    """What a scenario tells of the recovery of one of its queues, with a cap and an item time that go over it."""
     scenario = loaded.scenario
     item = scenario.queues[queue]
     origin = scenario.incident.trigger
     profile, _ = arrival_profile(loaded, queue, origin)
+    sustained = queue_service(loaded, queue, cap, item_time_s)
+    service, bound = _service(loaded, queue, sustained)
     return Known(
         zone=scenario.time_zone,
         restored_at=scenario.incident.restored_at,
         objective_min=scenario.recovery_objective_min,
         order=item.order,
         sideline_min=item.sideline_after_min or 0.0,
-        item_time_s=item.item_time_s,
-        cap=item.concurrency_limit,
+        item_time_s=sustained.load.item_time_s,
+        cap=item.concurrency_limit if cap is None else cap,
         arrival=_stated(loaded, queue, "arrival_rate", profile.mean_tail_per_min),
-        service=_stated(loaded, queue, "service_rate", item.service_rate_per_min),
+        service=service,
+        drain_per_min=sustained.drain_per_min,
+        bound=bound,
+        consumers=Consumers.of(sustained.capacity) if len(sustained.capacity.starts) > 1 else None,
         profile=profile if profile.repeats or len(profile.rates_per_min) > 1 else None,
         origin=origin,
-        age_limit_min=item.age_limit_min,
-        retention_min=item.retention_min,
-        side=_side(loaded, queue),
+        age_limit_min=sustained.load.max_age_min,
+        retention_min=sustained.load.retention_min,
+        deadline_min=sustained.load.deadline_min,
+        side=_side(loaded, queue, sustained.drain_per_min),
         fleets=tuple(_fleet(loaded, name) for name in scenario.fleets),
         loops=tuple(scenario.control_loops),
         lift_hold_min=scenario.admission.lift_limits_min,
@@ -137,20 +200,33 @@ def _stated(loaded: LoadedScenario, queue: str, field: str, per_min: float) -> S
     return StatedRate(per_min, PLANNED_SHARE * per_min, words)
 
 
-def _side(loaded: LoadedScenario, queue: str) -> Side | None:
+def _service(loaded: LoadedScenario, queue: str, sustained: QueueService) -> tuple[StatedRate, StatedRate | None]:
+    """What consumers sustain in the end, and what bounds them."""
+    planned = loaded.scenario.queues[queue].service_rate_per_min
+    rate, bound = sustained.rate_per_min, sustained.bound_per_min
+    limit = None if bound is None else StatedRate(bound, 0.0, sustained.bound_by)
+    if rate >= planned * (1 - 1e-9):
+        return _stated(loaded, queue, "service_rate", rate), limit
+    by = sustained.bound_by if bound is not None and bound <= rate * (1 + 1e-9) else "what its busiest shard gets"
+    words = f"under {by}, of {format_rate(planned)} planned in {loaded.name}"
+    return StatedRate(rate, PLANNED_SHARE * rate, words), limit
+
+
+def _side(loaded: LoadedScenario, queue: str, drain_per_min: float) -> Side | None:
     scenario = loaded.scenario
     name = scenario.queues[queue].dependency
     if name is None or name not in scenario.dependencies:
         return None
     item = scenario.dependencies[name]
-    sharing = sum(each.service_rate_per_min for each in scenario.queues.values() if each.dependency == name)
+    others = [other for other, each in scenario.queues.items() if each.dependency == name and other != queue]
+    sharing = drain_per_min + sum(queue_service(loaded, other).drain_per_min for other in others)
     attempts = item.attempts_while_failing or scenario.queues[queue].attempts_while_failing
     if attempts is None:
         stacks = [each for each in scenario.call_stacks.values() if each.dependency == name]
         attempts = max((float(math.prod(layer.tries for layer in each.layers)) for each in stacks), default=None)
     return Side(
         name, item.tested_rate_per_min, item.direct_rate_per_min, item.control_rate_per_min, attempts,
-        scenario.queues[queue].service_rate_per_min / sharing,
+        drain_per_min / sharing if sharing > 0 else 1.0,
     )  # fmt: skip
 
 

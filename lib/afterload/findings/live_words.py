@@ -43,12 +43,13 @@ def _headline(live: Live) -> str:
         rate = format_rate(max(0.0, -live.net))
         if live.empty.p50 is not None:
             when = times_words(live.empty)
-            return f"{live.queue}: not draining now: grows by {rate}. By the arrivals expected later it is empty in {when}."
+            words = f"not draining now: grows by {rate}. By {live.ahead_words} it is empty in {when}"
+            return f"{live.queue}: {words}{_above_cap(live)}."
         fails = "; the dependency fails" if live.failing else ""
-        return f"{live.queue}: not draining: grows by {rate}{fails}."
+        return f"{live.queue}: not draining: grows by {rate}{fails}{_above_cap(live)}."
     if live.kind == "draining":
         at = "" if live.empty_at is None else f", about {clock(live.empty_at, live)}"
-        when = f"empty in {times_words(live.empty)}{at}"
+        when = f"empty in {times_words(live.empty)}{at}{_above_cap(live)}"
         if live.failing:
             return f"{live.queue}: the dependency fails, so the drain must wait; if it went on as now, {when}."
         return f"{live.queue}: {when}."
@@ -56,7 +57,31 @@ def _headline(live: Live) -> str:
     if live.projection is None:
         missing = "its net rate" if live.arrival is not None else "its rates"
         return f"{live.queue}: not known yet: {missing} cannot be told from one reading; {again}."
-    return f"{live.queue}: not known yet, whether it drains or grows cannot be told: {again}."
+    likely = live.used == 1 and live.empty.p50 is not None
+    stated = f"; if the rates are as stated it is empty in {times_words(live.empty)}" if likely else ""
+    return f"{live.queue}: not known yet, whether it drains or grows cannot be told: {again}{stated}{_above_cap(live)}."
+
+
+def _above_cap(live: Live) -> str:
+    """Where the drain is above the safe cap: the rate under which the time holds, and the time at the cap."""
+    cap, capped = live.cap, live.capped
+    if cap is None or capped is None:
+        return ""
+    rate = cap.rate_per_min if cap.concurrency_rate_per_min is None else cap.concurrency_rate_per_min
+    at = "" if live.advised_at is None else f", about {clock(live.advised_at, live)}"
+    if rate <= 0:
+        then = "and nothing is left for a drain"
+    elif capped.p50 is None:
+        then = f"at the safe cap of {format_rate(rate)} it does not drain"
+    else:
+        then = f"at the safe cap of {format_rate(rate)} in {times_words(capped)}{at}"
+    return f", at {format_rate(_drain_rate(live))}, which is above the safe cap; {then}"
+
+
+def _drain_rate(live: Live) -> float:
+    """What is drained where that is above the safe cap, as the cap was held against it."""
+    assert live.cap is not None
+    return live.cap.served_per_min
 
 
 def net_words(live: Live) -> str:
@@ -89,18 +114,46 @@ def step_words(live: Live, number: int) -> str:
     return f"{step.state}: {step.why}."
 
 
+def _fresh(live: Live) -> str:
+    """When first attempts are on time, and whether that keeps the objective."""
+    if live.fresh.p50 is None and live.kind == "growing":
+        first = "not on time while the backlog grows"
+    elif live.fresh == live.empty:
+        first = "on time when the backlog is gone"
+    elif live.fresh.p50 == 0:
+        first = "on time at once, since fresh work goes first"
+    else:
+        first = "not on time within 30 days" if live.fresh.p50 is None else f"on time in {times_words(live.fresh)}"
+    return f"First attempts: {first}{_objective(live)}."
+
+
 def _objective(live: Live) -> str:
     objective, gone = live.known.objective_min, live.since_restore_min
-    if objective is None or gone is None or live.fresh.p50 is None:
+    if objective is None or gone is None or live.projection is None:
         return ""
-    total = gone + live.fresh.p50
+    verdict = _verdict(live, live.fresh, objective, gone)
+    what = f"the objective of {format_duration(objective)} after the restore is"
+    if live.capped_fresh is None:
+        return f"; {what} {verdict}"
+    capped = _verdict(live, live.capped_fresh, objective, gone)
+    if capped == verdict:
+        return f"; {what} {verdict}, at the safe cap too"
+    return f"; at the safe cap {what} {capped}; at {format_rate(_drain_rate(live))} it is {verdict}"
+
+
+def _verdict(live: Live, fresh: Times, objective: float, gone: float) -> str:
+    if fresh.p50 is None:
+        if gone > objective:
+            return f"missed by {format_duration(gone - objective)} already"
+        best = ", met at P10" if fresh.p10 is not None and gone + fresh.p10 <= objective else ""
+        return f"not reached{' while it grows' if live.kind == 'growing' else ''}{best}"
+    total = gone + fresh.p50
     verdict = "met" if total <= objective else f"missed by {format_duration(total - objective)}"
-    sure = ""
-    if verdict == "met" and (live.fresh.p90 is None or gone + live.fresh.p90 > objective):
-        sure = " at P50, not at P90"
-    elif verdict != "met" and live.fresh.p10 is not None and gone + live.fresh.p10 <= objective:
-        sure = " at P50, met at P10"
-    return f"; the objective of {format_duration(objective)} after the restore is {verdict}{sure}"
+    if verdict == "met" and (fresh.p90 is None or gone + fresh.p90 > objective):
+        return f"{verdict} at P50, not at P90"
+    if verdict != "met" and fresh.p10 is not None and gone + fresh.p10 <= objective:
+        return f"{verdict} at P50, met at P10"
+    return verdict
 
 
 def _waiting(live: Live) -> str:
@@ -130,13 +183,7 @@ def live_lines(live: Live) -> list[str]:
     """The answer in at most 12 lines, the first of which answers."""
     lines = [_headline(live)]
     if live.kind != "empty":
-        if live.fresh == live.empty:
-            fresh = "First attempts: on time when the backlog is gone"
-        elif live.fresh.p50 == 0:
-            fresh = "First attempts: on time at once, since fresh work goes first"
-        else:
-            fresh = f"First attempts: on time in {times_words(live.fresh)}"
-        lines.append(f"{fresh}{_objective(live)}.")
+        lines.append(_fresh(live))
     lines += [line for line in (net_words(live), _changed(live)) if line]
     lines.append(_waiting(live))
     if live.cap is not None:
@@ -191,6 +238,7 @@ def live_json(live: Live) -> dict[str, Any]:
         "readings_used": live.used,
         "empty_min": _numbers(live.empty),
         "empty_at": None if live.empty_at is None else live.empty_at.isoformat(timespec="seconds"),
+        "empty_at_safe_cap_min": None if live.capped is None else _numbers(live.capped),
         "first_attempts_on_time_min": _numbers(live.fresh),
         "net_drain_per_min": {
             "p10": _rounded(live.net_low), "mean": _rounded(live.net), "p90": _rounded(live.net_high),

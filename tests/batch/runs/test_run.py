@@ -329,6 +329,7 @@ def test_a_gate_ends_with_its_own_code(batch: Batch, scenarios: Batch) -> None:
         (("scenarios", "--team-timeout", "nan"), 2, "team-timeout"),
         (("scenarios", "--objective", "speed=1"), 3, "'speed' is not an objective"),
         (("scenarios", "--workers", "0"), 2, "--workers"),
+        (("scenarios", "--log-json", "typo/log.jsonl"), 5, "there is no folder typo; make it first"),
         (("--base", "scenarios/a.yaml", "--teams", "none.csv"), 3, "none.csv: no such file"),
     ],
 )
@@ -354,6 +355,7 @@ def test_wrong_inputs_spoil_no_other(batch: Batch, scenarios: Batch, tmp_path: P
     folder = scenarios(a="works", b="works")
     (folder / "bad.yaml").write_text(BASE.replace("UTC", "Mars"), "utf-8")
     (folder / "cut.yaml").write_text("team: [\n", "utf-8")
+    (tmp_path / "deep").mkdir()
     done = batch("scenarios/*.yaml", "none.yaml", "--log-json", "deep/log.jsonl")
     assert done.code == 3
     assert done.made == {"a", "b"}
