@@ -198,6 +198,9 @@ def test_changes_that_buy_only_together(bare: Make, line: Make) -> None:
     words = words_of(build_portfolio([bare("A", plan=plan, together=together)]))
     assert "Drain cap, at 2 places only together: 337 min stale; drops 500 items" in words
     assert "only with others at 1 team" in words
+    more = line("more-consumers", bought_min=0.0, stale_bought_min=0.5)
+    words = words_of(build_portfolio([bare("A", plan=[*plan, more], together=together)]))
+    assert "together: 337 min stale; drops 500 items; alone at most 0.5 min stale" in words
 
 
 def test_hostile_text_stays_text(bare: Make, queue: Make, fleet: Make, line: Make) -> None:

@@ -1,7 +1,8 @@
-"""Changes that buy only together: where two queues each need one, either alone buys the team nothing."""
+"""Changes that buy only together: where two queues each need one, either alone buys the team little or nothing."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from afterload.plan import Plan, PlanItem
@@ -12,13 +13,16 @@ __all__ = ["first_together"]
 
 # Minutes below this are those of rounding.
 ROUNDING_MIN = 1e-6
+# A change that alone buys less than this share of what the whole plan buys is no answer to what to do first.
+LITTLE = 0.05
 
 
 def first_together(loaded: LoadedScenario, plan: Plan) -> dict[str, Any] | None:
     """The first open changes of a plan, in its order, that buy together what none of them buys alone.
 
-    Told only of a measure that the whole plan makes better and no line alone does: minutes stale, else minutes of drain.
-    They are the lines down to the first whose place in the plan makes it better, without those that it gets better without.
+    Told only of a measure of which the whole plan buys some and every line alone less than a twentieth of that: minutes
+    stale, else minutes of drain. They are the lines down to the first with which at least so much is bought, without those
+    that are not needed for it.
 
     Returns ``lines`` (their ids), ``stale_bought_min`` and ``bought_min`` (None: from never, or to never),
     ``stale_ends_never``, ``ends_never`` and ``lost_more`` (items, below zero: fewer) of all of them in place, as the scenario
@@ -30,45 +34,42 @@ def first_together(loaded: LoadedScenario, plan: Plan) -> dict[str, Any] | None:
         return None
     today, planned = appraisal.today[CASES[0]], appraisal.planned[CASES[0]]
     for measure in ("fresh_min", "empty_min"):
-        if any(_gains(item, measure) for item in lines):
+        whole = _gain(_difference(today, planned, measure))
+        alone = max((_gain(item.worths[CASES[0]].alone[measure]) for item in lines if item.worths), default=0.0)
+        if whole > ROUNDING_MIN and alone < LITTLE * whole:
+            return _smallest(loaded, lines, measure, LITTLE * whole)
+        if alone > ROUNDING_MIN:
             return None
-        if _better(today, planned, measure):
-            return _smallest(loaded, lines, measure)
     return None
 
 
-def _gains(item: PlanItem, measure: str) -> bool:
-    return item.worths is not None and _is_better(item.worths[CASES[0]].alone[measure])
-
-
-def _is_better(difference: Difference) -> bool:
-    return difference.ended or (difference.bought or 0.0) > ROUNDING_MIN
-
-
-def _better(before: Measured, after: Measured, measure: str) -> bool:
-    return _is_better(_difference(before, after, measure))
+def _gain(difference: Difference) -> float:
+    """Minutes bought; infinite for the end of a never."""
+    return math.inf if difference.ended else max(0.0, difference.bought or 0.0)
 
 
 def _difference(before: Measured, after: Measured, measure: str) -> Difference:
     return Difference(before.likely(measure), after.likely(measure), None, None)
 
 
-def _smallest(loaded: LoadedScenario, lines: list[PlanItem], measure: str) -> dict[str, Any] | None:
+def _smallest(loaded: LoadedScenario, lines: list[PlanItem], measure: str, least: float) -> dict[str, Any] | None:
     # Likely values alone: the same as in the plan, without its draws.
     appraiser = Appraiser.of(loaded, draws=0)
     if appraiser is None:
         return None
     today = appraiser.measured()
-    kept: list[PlanItem] = []
-    for item in lines:
-        kept.append(item)
-        if _better(today, appraiser.measured([each.edit for each in kept]), measure):
-            break
-    else:
+
+    def is_enough(chosen: list[PlanItem]) -> bool:
+        after = appraiser.measured([item.edit for item in chosen])
+        return _gain(_difference(today, after, measure)) >= least
+
+    number = next((place for place in range(1, len(lines) + 1) if is_enough(lines[:place])), None)
+    if number is None:
         return None
-    for item in list(kept):
+    kept = lines[:number]
+    for item in lines[:number]:
         rest = [each for each in kept if each is not item]
-        if rest and _better(today, appraiser.measured([each.edit for each in rest]), measure):
+        if rest and is_enough(rest):
             kept = rest
     after = appraiser.measured([each.edit for each in kept])
     fresh, drain = _difference(today, after, "fresh_min"), _difference(today, after, "empty_min")

@@ -34,6 +34,7 @@ from afterload.batch.wording import (
     money,
     shared_miss,
     summary,
+    together_text,
     together_title,
     trend_text,
     trend_word,
@@ -296,7 +297,7 @@ def _top(row: Row) -> Cell:
     """The change of a team that buys most, or the first that buy only together."""
     if row.together is not None:
         title = together_title(row.record, row.together)
-        return Cell(title, repr(_worth(row.together)), f"only together: {change_text(row.together)}")
+        return Cell(title, repr(_worth(row.together)), together_text(row.together, row.top_change))
     top = row.top_change
     return NONE if top is None else Cell(top["title"], repr(_worth(top)), change_text(top))
 

@@ -112,7 +112,7 @@ class Row:
 
     @property
     def together(self) -> Mapping[str, Any] | None:
-        """The first changes of its plan that buy only together, where none alone buys the same measure; or None."""
+        """The first changes of its plan that buy only together, where each alone buys little or nothing; or None."""
         together: Mapping[str, Any] | None = self.record.get("together")
         return together
 

@@ -23,6 +23,7 @@ __all__ = [
     "money",
     "shared_miss",
     "summary",
+    "together_text",
     "together_title",
     "trend_text",
     "trend_word",
@@ -64,6 +65,13 @@ def change_text(line: Mapping[str, Any]) -> str:
         words = f"{format_minutes(drain)} of drain"
     more = line.get("lost_more") or 0.0
     return f"{words}; drops {counted(more, 'item')}" if more >= 1 else words
+
+
+def together_text(together: Mapping[str, Any], top: Mapping[str, Any] | None) -> str:
+    """What changes buy together, and the most that one buys alone, where one buys any."""
+    if top is None:
+        return f"only together: {change_text(together)}"
+    return f"together: {change_text(together)}; alone at most {change_text(top)}"
 
 
 def together_title(record: Mapping[str, Any], together: Mapping[str, Any]) -> str:
