@@ -16,8 +16,17 @@
     return head.dataset.search === undefined ? places : places.concat(place);
   }, []);
 
+  // Letters that are no other letter with a mark, as they are typed without them.
+  var plain = { "\u00df": "ss", "\u00e6": "ae", "\u0153": "oe", "\u00f8": "o", "\u0142": "l", "\u0111": "d", "\u00f0": "d", "\u00fe": "th", "\u0131": "i" };
+
   function folded(text) {
-    return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+    return text
+      .normalize("NFKD")
+      .replace(/\p{M}/gu, "")
+      .toLowerCase()
+      .replace(/[\u00df\u00e6\u0153\u00f8\u0142\u0111\u00f0\u00fe\u0131]/g, function (letter) {
+        return plain[letter];
+      });
   }
 
   // What a row is sorted by in a column: a number, text, or null where it has nothing there.

@@ -55,7 +55,7 @@ def bare_queue(name: str = "jobs", **given: Any) -> dict[str, Any]:
     return {
         "name": name, "dependency": None, "runs_on_lambda": True, "function": None, "reserved_concurrency": None,
         "cap_concurrency": None, "drain_concurrency": 60.0, "drain_rate_per_min": 1800.0, "backlog": 206400.0,
-        "arrivals_from_min": [0.0], "arrivals_per_min": [1200.0], "drain_min": 344.0, **given,
+        "arrivals_from_min": [0.0], "arrivals_per_min": [1200.0], "drain_min": 344.0, "fresh_min": 344.0, **given,
     }  # fmt: skip
 
 
@@ -82,7 +82,8 @@ def bare_record(team: str, **given: Any) -> dict[str, Any]:
     return {
         "record": 1, "id": team.lower().replace(" ", "-"), "team": team, "owner": None, "services": ["sqs-lambda"],
         "incident": "loss", "outage_min": 172.0, "hypothetical": False, "input_sha256": "0" * 64, "objective_min": 240.0,
-        "met": False, "verdicts": [], "results": results, "plan": [], "costs": None, "shares": shares, "links": {}, **given,
+        "met": False, "verdicts": [], "results": results, "plan": [], "together": None,
+        "costs": None, "shares": shares, "links": {}, **given,
     }  # fmt: skip
 
 
@@ -108,8 +109,8 @@ def line() -> Callable[..., dict[str, Any]]:
     def one(change: str = "drain-cap", **given: Any) -> dict[str, Any]:
         return {
             "id": f"{change}:queues.jobs", "change": change, "title": change.replace("-", " ").capitalize(),
-            "target": "queues.jobs", "bought_min": 30.0, "cost_min": 0.0, "stale_bought_min": 0.0,
-            "ends_never": False, "effort_days": 2.0,
+            "target": "queues.jobs", "bought_min": 30.0, "cost_min": 0.0, "stale_bought_min": 0.0, "stale_cost_min": 0.0,
+            "ends_never": False, "stale_ends_never": False, "makes_never": False, "lost_more": 0.0, "effort_days": 2.0,
             "saves": None, **given,
         }  # fmt: skip
 

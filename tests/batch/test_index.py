@@ -15,12 +15,16 @@ from typing import Any
 
 import pytest
 
+from afterload.batch.charts import changes_figure
 from afterload.batch.index import index_html, index_json
-from afterload.batch.portfolio import build_portfolio
+from afterload.batch.portfolio import Portfolio, build_portfolio
 
 Make = Callable[..., dict[str, Any]]
 Records = list[dict[str, Any]]
-FAILURES = (("bad", "bad.yaml", "bad input", "bad.yaml:3: rate is -4"), ("slow", "slow.yaml", "time limit", "600 s"))
+FAILURES = (
+    ("bad", "Bad", "bad.yaml", "bad input", "bad.yaml:3: rate is -4"),
+    ("slow", "Slow", "slow.yaml", "time limit", "600 s"),
+)
 HOSTILE = (
     "</script><script>window.pwned = 1</script>", "<img src=x onerror='window.pwned = 2'>", "=HYPERLINK(\"//evil\")",
     "\u202eevil\u202c", "{{ 7 * 7 }}{% raise %}", "'\"><b>bold", "javascript:alert(1)",
@@ -106,11 +110,97 @@ def test_the_page_says_what_the_numbers_are(bare: Make, queue: Make, line: Make)
     words = re.sub(r"\s+", " ", " ".join(texts.words))
     for sentence in (
         "1 of 2", "teams within their recovery objective", "400 min", "stale in all after the restore, 6 h 40 min",
-        "“Drain cap”: 120 min of drain at 1 team", "2 teams ask for 1,200 at once where 1,000 are there",
+        "“Drain cap”: 120 min of drain at 1 team, for about 2 person-days. No more items expire",
+        "2 teams ask for 1,200 at once where 1,000 are there",
         "failed and not in these numbers", "bad.yaml:3: rate is -4", "How this is computed",
     ):  # fmt: skip
         assert sentence in words, sentence
     assert {"a%20b.html", "o.csv", "index.json"} <= set(texts.links)
+
+
+def words_of(portfolio: Portfolio) -> str:
+    return re.sub(r"\s+", " ", " ".join(read(index_html(portfolio)).words))
+
+
+def test_the_page_shows_what_a_change_destroys(bare: Make, line: Make) -> None:
+    costs = {"stale_minute": 50.0, "lost_item": 0.02, "person_day": 0.0, "currency": "EUR"}
+    age = line("age-limit", bought_min=314.0, stale_bought_min=314.0, lost_more=188_400.0, saves=11_932.0)
+    fresh = line("fresh-first", bought_min=0.0, stale_bought_min=100.0, saves=-40.0)
+    portfolio = build_portfolio(
+        [bare("Orders", plan=[age, fresh], costs=costs), bare("Pay", plan=[line("age-limit", bought_min=0.0)])]
+    )
+    words = words_of(portfolio)
+    for text in (
+        "“Age limit”: 314 min stale and 314 min of drain at 1 team of the 2 where it is open, for about 4 person-days. "
+        "It drops 188,400 items that are done today: expired, discarded or lost.",
+        "314 min stale; drops 188,400 items", "11,932 EUR", "loses 40 EUR", "1 team, 1 line", "2 teams, 2 lines",
+    ):  # fmt: skip
+        assert text in words, text
+    figure = changes_figure(portfolio)
+    assert figure is not None
+    # What buys minutes stale and loses nothing is in the chart, though it shortens no drain.
+    assert [row[:4] for row in figure.table.rows] == [
+        ("Age limit", "314 min", "314 min", "188,400"), ("Fresh first", "100 min", "0 min", "0"),
+    ]  # fmt: skip
+    assert {tip["field"] for tip in figure.chart["encoding"]["tooltip"]} >= {"items dropped", "open at"}
+
+
+def test_the_page_marks_what_is_met_alone_and_missed_together(bare: Make, queue: Make) -> None:
+    verdict = {
+        "name": "fresh",
+        "subject": "team",
+        "limit": 240.0,
+        "value": 86.0,
+        "level": "likely",
+        "met": True,
+        "words": "",
+    }
+    item = {"name": "db", "shared_as": "ledger-db", "tested_rate_per_min": 2_520.0, "direct_rate_per_min": 0.0}
+    short = queue(backlog=51_600.0, dependency="db", drain_min=86.0, fresh_min=86.0)
+    shares = {"dependencies": [item], "queues": [short]}
+    records = [bare(name, met=True, verdicts=[verdict], shares=shares, results={"fresh_min": 86.0}) for name in "AB"]
+    words = words_of(build_portfolio(records))
+    assert "0 of 2 teams within their recovery objective, and 2 more only if restored alone" in words
+    assert "within 240 min; 860 min together: ledger-db" in words
+    assert words.count("met alone, missed together") == 2
+    assert "Of those that meet it, 2 would miss it with all teams restored together." in words
+
+
+def test_the_page_of_an_interrupted_run(bare: Make) -> None:
+    before = json.loads(index_json(build_portfolio([bare(name) for name in "ABC"])))
+    cut = [(name.lower(), name, f"{name}.yaml", "cancelled", "not done: the batch was interrupted") for name in "BC"]
+    portfolio = build_portfolio([bare("A")], cut, before)
+    words = words_of(portfolio)
+    assert "3 teams; 2 not done." in words
+    assert "no sum is compared with the last run" in words
+    assert "in the last run" not in words.replace("compared with the last run", "")
+    assert "What failed" not in words
+    assert "0 of no" not in words
+
+
+def test_sums_over_other_teams_say_over_how_many(bare: Make) -> None:
+    before = json.loads(index_json(build_portfolio([bare("A", results={"fresh_min": 400.0}), bare("B")])))
+    failed = [("b", "Ledger", "b.yaml", "input", "broken")]
+    words = words_of(build_portfolio([bare("A"), bare("C")], failed, before))
+    assert (
+        "688 min stale in all after the restore, 11 h 28 min better, 400 min in the last run, 344 min now, over the 1 team"
+        in words
+    )
+    assert "Ledger" in words
+
+
+def test_changes_that_buy_only_together(bare: Make, line: Make) -> None:
+    plan = [line(id=f"drain-cap:queues.{name}", bought_min=0.0) for name in "ab"]
+    together = {
+        "lines": [item["id"] for item in plan], "stale_bought_min": 337.0, "bought_min": 300.0, "stale_ends_never": False,
+        "ends_never": False, "lost_more": 500.0,
+    }  # fmt: skip
+    words = words_of(build_portfolio([bare("A", plan=plan, together=together)]))
+    assert "Drain cap, at 2 places only together: 337 min stale; drops 500 items" in words
+    assert "only with others at 1 team" in words
+    more = line("more-consumers", bought_min=0.0, stale_bought_min=0.5)
+    words = words_of(build_portfolio([bare("A", plan=[*plan, more], together=together)]))
+    assert "together: 337 min stale; drops 500 items; alone at most 0.5 min stale" in words
 
 
 def test_hostile_text_stays_text(bare: Make, queue: Make, fleet: Make, line: Make) -> None:
@@ -128,7 +218,7 @@ def test_hostile_text_stays_text(bare: Make, queue: Make, fleet: Make, line: Mak
             bare(name, id=f"{name}{place}{n}", shares=shares, plan=plan, results=results, links=links, costs=costs)
             for n in range(2)
         ]
-    failures = [(name, name, name, name) for name in HOSTILE]
+    failures = [(name, name, name, name, name) for name in HOSTILE]
     page = index_html(build_portfolio(records, failures))
     texts = read(page)
     assert texts.tags.count("script") == page.count("<script")

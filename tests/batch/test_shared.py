@@ -91,6 +91,34 @@ def test_two_drains_on_one_tested_rate(bare: Make, queue: Make) -> None:
     assert seen.latest.late_min == pytest.approx(1_032 - 344)
 
 
+def test_direct_traffic_of_a_dependency_taken_as_one_counts_once(bare: Make, queue: Make) -> None:
+    """Without shared_as, direct_rate is all that reaches it: both teams state the same 600/min, and not 1,200/min."""
+    load = {"dependency": "db", "backlog": 172_000.0, "arrivals_per_min": [1_000.0]}
+
+    def teams(first: float, second: float, shared_as: str | None) -> list[dict[str, Any]]:
+        return [
+            bare(
+                name, shares={**HERE, "dependencies": [dependency(3_000, direct, shared_as)], "queues": [queue(**load)]}
+            )
+            for name, direct in (("A", first), ("B", second))
+        ]
+
+    seen = only(teams(600, 600, None), "dependency")
+    assert (seen.taken, seen.asked, seen.limit) == (600, 600 + 2 * 1_800, 3_000)
+    # Alone 1,800 - 1,000 a minute; together 2,400 a minute, half of it each: 200 to spare.
+    assert seen.alone_min == pytest.approx(172_000 / 800)
+    assert seen.joint_min == pytest.approx(172_000 / 200)
+    assert any("taken once" in note for note in seen.notes)
+    # Of two statements of one thing the larger holds.
+    other = only(teams(0, 600, None), "dependency")
+    assert (other.taken, other.asked) == (600, 4_200)
+    assert any("from 0 to 600, and the largest holds" in note for note in other.notes)
+    # With shared_as it is each team's own: 1,200/min, and nothing to spare of 1,800 for twice 1,000.
+    own = only(teams(600, 600, "ledger"), "dependency")
+    assert (own.taken, own.asked, own.joint_min) == (1_200, 4_800, None)
+    assert not any("taken once" in note for note in own.notes)
+
+
 def test_a_joint_drain_may_never_end(bare: Make, queue: Make) -> None:
     records = [
         bare(name, shares={"dependencies": [dependency(2_400)], "queues": [queue(dependency="db")]}) for name in "AB"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from afterload.batch.portfolio import ChangeTotal, Portfolio, Row
+from afterload.batch.changes import ChangeTotal
+from afterload.batch.portfolio import Portfolio, Row
 from afterload.figures.charts import AFTER, BEFORE, alt, chart_of, finish
 from afterload.figures.figure import Figure, Table
 from afterload.units import format_count, format_minutes
@@ -15,8 +16,10 @@ STALE_METHOD = (
     "scenario starts, at its likely values. With the plan: the same with every open change of the team's plan in place."
 )
 CHANGES_METHOD = (
-    "Each open line of each team's plan alone, against that team's drain today; the sum over all teams. Two changes at one "
-    "team overlap, so bars do not add up. Lines that end a never count as teams, not as minutes."
+    "Each open line of each team's plan alone, against that team's recovery today; the sum over all teams, ranked by minutes "
+    "stale (first-attempt age back at baseline), with minutes of drain (empty backlogs) beside. Items dropped: expired, "
+    "discarded or lost more than today, summed over the lines that drop more. Two changes at one team overlap, so bars do not "
+    "add up. Lines that end a never count as teams, not as minutes."
 )
 _SHORT = 44
 
@@ -97,34 +100,69 @@ def _cut(name: str) -> str:
 
 
 def changes_figure(portfolio: Portfolio) -> Figure | None:
-    """Minutes that each change buys over all teams; None where none buys any."""
-    buying = [item for item in portfolio.changes if item.bought_min > 0]
+    """Minutes stale and of drain that each change buys over all teams, with the items that it drops; None where none buys any."""
+    buying = [item for item in portfolio.changes if item.stale_bought_min > 0 or item.bought_min > 0]
     if not buying:
         return None
     shown = buying[:MOST_CHANGES]
-    values = [{"change": item.title, "minutes": item.bought_min, "teams": item.teams} for item in shown]
+    kinds = ("minutes stale", "minutes of drain")
+    values = [
+        {
+            "change": item.title, "measure": kind, "minutes": minutes, "items dropped": item.lost_more,
+            "teams": item.buying_teams, "open at": item.teams,
+        }
+        for item in shown
+        for kind, minutes in zip(kinds, (item.stale_bought_min, item.bought_min), strict=True)
+    ]  # fmt: skip
     chart = (
         chart_of(values)
-        .mark_bar(color=AFTER)
+        .mark_bar()
         .encode(
-            y=alt.Y("change", type="nominal", sort=None, title=None, axis=alt.Axis(labelLimit=420)),
-            x=alt.X("minutes", type="quantitative", title="minutes of drain bought over all teams, each line alone"),
+            y=alt.Y(
+                "change", type="nominal", sort=[item.title for item in shown], title=None,
+                axis=alt.Axis(labelLimit=420),
+            ),
+            x=alt.X("minutes", type="quantitative", title="minutes bought over all teams, each line alone"),
+            yOffset=alt.YOffset("measure", type="nominal", sort=list(kinds)),
+            color=alt.Color(
+                "measure", type="nominal", title=None, scale=alt.Scale(domain=list(kinds), range=[AFTER, BEFORE])
+            ),
             tooltip=[
-                alt.Tooltip("change", type="nominal"), alt.Tooltip("minutes", type="quantitative", format=",.0f"),
-                alt.Tooltip("teams", type="quantitative"),
+                alt.Tooltip("change", type="nominal"), alt.Tooltip("measure", type="nominal"),
+                alt.Tooltip("minutes", type="quantitative", format=",.0f"),
+                alt.Tooltip("items dropped", type="quantitative", format=",.0f"),
+                alt.Tooltip("teams", type="quantitative", title="buys at teams"),
+                alt.Tooltip("open at", type="quantitative", title="open at teams"),
             ],
         )
     )  # fmt: skip
-    rows = tuple((item.title, format_minutes(item.bought_min), format_count(item.teams)) for item in shown)
+    columns = (
+        "Change",
+        "Minutes stale bought",
+        "Minutes of drain bought",
+        "Items dropped",
+        "Buys at teams",
+        "Open at teams",
+    )
+    rows = tuple(
+        (
+            item.title, format_minutes(item.stale_bought_min), format_minutes(item.bought_min), format_count(item.lost_more),
+            format_count(item.buying_teams), format_count(item.teams),
+        )
+        for item in shown
+    )  # fmt: skip
     return Figure(
         title="What buys most over all teams",
-        chart=finish(chart, max(120, 26 * len(shown)), "Minutes bought by change over all teams"),
-        table=Table(("Change", "Minutes bought", "Teams"), rows, frozenset({"Minutes bought", "Teams"})),
+        chart=finish(chart, max(140, 34 * len(shown)), "Minutes bought by change over all teams"),
+        table=Table(columns, rows, frozenset(columns[1:])),
         source="plans of the teams",
         method=CHANGES_METHOD,
-        alt=f"Bars of minutes bought by {len(shown)} changes. Most: {_most(shown[0])}.",
+        alt=f"Bars of minutes stale and of drain bought by {len(shown)} changes. Most: {_most(shown[0])}.",
     )
 
 
 def _most(item: ChangeTotal) -> str:
-    return f"{item.title}, {format_minutes(item.bought_min)} at {format_count(item.teams)} teams"
+    return (
+        f"{item.title}, {format_minutes(item.stale_bought_min)} stale and {format_minutes(item.bought_min)} of drain at "
+        f"{format_count(item.buying_teams)} teams, with {format_count(item.lost_more)} items dropped"
+    )

@@ -19,17 +19,23 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from afterload import __version__
+from afterload.batch.changes import ChangeTotal, worth_of
 from afterload.batch.charts import changes_figure, stale_figure
-from afterload.batch.portfolio import INDEX_VERSION, ChangeTotal, Portfolio, Row, Trend, limit_numbers
+from afterload.batch.portfolio import INDEX_VERSION, Failure, Portfolio, Row, limit_numbers
 from afterload.batch.shared import METHODS, SharedLimit, SharedPart
+from afterload.batch.trends import Trend
 from afterload.batch.wording import (
     as_time,
     change_text,
+    dropped_text,
     headline,
     limit_name,
     limit_sentence,
     money,
+    shared_miss,
     summary,
+    together_text,
+    together_title,
     trend_text,
     trend_word,
 )
@@ -88,6 +94,7 @@ class Line:
     flags: str
     hypothetical: bool
     cells: Mapping[str, Cell]
+    place: str = ""
 
 
 def index_json(portfolio: Portfolio) -> str:
@@ -100,6 +107,7 @@ def index_json(portfolio: Portfolio) -> str:
             {
                 **row.record,
                 "broken_limits": [limit.key for limit in row.broken],
+                "missed_together": [asdict(item) for item in row.missed_together],
                 "trends": {name: asdict(trend) for name, trend in row.trends.items()},
             }
             for row in portfolio.rows
@@ -109,14 +117,17 @@ def index_json(portfolio: Portfolio) -> str:
             {**asdict(limit), **limit_numbers(limit), "over": limit.over, "teams": list(limit.teams)}
             for limit in portfolio.shared
         ],
-        "failures": [
-            {"id": item.team_id, "scenario": item.scenario, "kind": item.kind, "text": item.text}
-            for item in portfolio.failures
-        ],
+        "failures": [_failure(item) for item in portfolio.failures],
+        "not_done": [_failure(item) for item in portfolio.not_done],
         "trends": {name: asdict(trend) for name, trend in portfolio.trends.items()},
+        "compared_teams": portfolio.compared_teams,
         "gone": [{"id": key, "team": name} for key, name in portfolio.gone],
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _failure(item: Failure) -> dict[str, str]:
+    return {"id": item.team_id, "team": item.team, "scenario": item.scenario, "kind": item.kind, "text": item.text}
 
 
 def _without_empty(record: dict[str, Any]) -> dict[str, Any]:
@@ -205,6 +216,8 @@ def _lines(portfolio: Portfolio) -> Iterator[Line]:
         state = {True: "met", False: "missed", None: "not judged"}[row.met]
         links = row.record["links"]
         flags = [state.replace(" ", "-"), *(["shared"] if row.broken else [])]
+        # Whoever looks for objectives that are missed wants those that are missed together too.
+        flags += ["missed", "missed-together"] if row.missed_together else []
         worse = row.trends.get("fresh_min")
         flags += ["failed"] if row.record.get("failures") else []
         flags += ["worse"] if worse is not None and worse.word == "worse" else []
@@ -217,13 +230,23 @@ def _lines(portfolio: Portfolio) -> Iterator[Line]:
             " ".join(flags),
             bool(row.record["hypothetical"]) and not made_up,
             _cells(row, portfolio),
+            _place(row),
         )
     for item in portfolio.failures:
         cells = {name: NONE for name, _, _ in COLUMNS} | {
             "met": Cell("failed", "3", "", "failed"),
             "change": Cell(item.kind, "", "see what failed", "failed"),
         }
-        yield Line(item.team_id, item.team_id, "", (), "failed", "failed", False, cells)
+        yield Line(item.team_id, portfolio.names[item.team_id], "", (), "failed", "failed", False, cells)
+    for item in portfolio.not_done:
+        cells = {name: NONE for name, _, _ in COLUMNS} | {"met": Cell("not done", "", "", "not-judged")}
+        yield Line(item.team_id, portfolio.names[item.team_id], "", (), "not done", "not-done", False, cells)
+
+
+def _place(row: Row) -> str:
+    """Account, region and owner of a team: shown below its name, so that a search finds them."""
+    shares = row.record["shares"]
+    return ", ".join(str(each) for each in (shares["account"], shares["region"], row.record["owner"]) if each)
 
 
 def _never_first(row: Row) -> tuple[int, float]:
@@ -236,9 +259,11 @@ def _never_first(row: Row) -> tuple[int, float]:
 def _cells(row: Row, portfolio: Portfolio) -> dict[str, Cell]:
     results, trends = row.results, row.trends
     couples = bool(results["couples"])
-    top = row.top_change
     objective = format_minutes(row.record["objective_min"])
     place = {True: ("met", "0"), False: ("missed", "2"), None: ("not judged", "1")}[row.met]
+    within = f"within {objective}"
+    if row.missed_together:
+        place, within = ("met alone, missed together", "1.5"), f"{within}; {shared_miss(row)}"
     spread = ""
     if couples and results["draws"] and results["fresh_p10_min"] != results["fresh_p90_min"]:
         spread = f"P10 to P90: {as_time(results['fresh_p10_min'])} to {as_time(results['fresh_p90_min'])}"
@@ -246,7 +271,7 @@ def _cells(row: Row, portfolio: Portfolio) -> dict[str, Cell]:
     broken = dict.fromkeys(limit_name(limit, short=True) for limit in row.broken)
     return {
         "team": Cell(portfolio.names[row.id]),
-        "met": Cell(place[0], place[1], f"within {objective}", place[0].replace(" ", "-")),
+        "met": Cell(place[0], place[1], within, "missed-together" if row.missed_together else place[0].replace(" ", "-")),
         "fresh": _time(results["fresh_min"], couples, spread),
         "planned": _time(results["planned_fresh_min"], couples, trend_text(trends.get("planned_fresh_min"))),
         "drain": _time(results["drain_min"], couples, trend_text(trends.get("drain_min"))),
@@ -262,14 +287,27 @@ def _cells(row: Row, portfolio: Portfolio) -> dict[str, Cell]:
             trend_text(trends.get("launch_min")) or results["slowest_fleet"], own=True,
         ),
         "queue": NONE if results["worst_queue"] is None else Cell(results["worst_queue"], results["worst_queue"]),
-        "change": NONE if top is None else Cell(top["title"], repr(_worth(top)), change_text(top)),
+        "change": _top(row),
         "trend": NONE if fresh is None else Cell(trend_word(fresh), _trend_sort(fresh), "", fresh.word),
         "shared": NONE if not broken else Cell(format_count(len(row.broken)), repr(len(row.broken)), ", ".join(broken), "broken"),
     }  # fmt: skip
 
 
+def _top(row: Row) -> Cell:
+    """The change of a team that buys most, or the first that buy only together."""
+    if row.together is not None:
+        title = together_title(row.record, row.together)
+        return Cell(title, repr(_worth(row.together)), together_text(row.together, row.top_change))
+    top = row.top_change
+    return NONE if top is None else Cell(top["title"], repr(_worth(top)), change_text(top))
+
+
 def _worth(line: Mapping[str, Any]) -> float:
-    return 1e12 if line["ends_never"] else float(line["bought_min"] or line["stale_bought_min"] or 0.0)
+    """For sorting: an end of stale without end, then minutes stale; what only shortens a drain comes below any of these."""
+    ends_stale, stale, ends_drain, drain = worth_of(line)
+    if ends_stale or stale > 0:
+        return 1e12 if ends_stale else stale
+    return -1.0 if ends_drain else -2.0 - 1.0 / (1.0 + drain)
 
 
 def _time(minutes: float | None, is_there: bool, note: str = "") -> Cell:
@@ -336,18 +374,35 @@ def _part(portfolio: Portfolio, limit: SharedLimit, part: SharedPart) -> dict[st
 
 
 def _change(portfolio: Portfolio, item: ChangeTotal) -> dict[str, Any]:
-    buys = item.bought_min > 0 or item.stale_bought_min > 0 or item.ends_never > 0
+    dropped, fewer = dropped_text(item.lost_more, item.lost_fewer)
+    own = "" if item.top_min is None else format_minutes(item.top_min)
+    trend = item.trends.get("stale_bought_min")
+    was = trend_text(trend)
+    # A sum over other teams than those of this row says over how many it was taken.
+    if was and trend is not None and trend.teams not in (None, len(portfolio.rows)):
+        was = f"{format_minutes(trend.after or 0.0)} {was} at the {counted(trend.teams or 0, 'team')} to compare"
     return {
         "title": item.title,
-        "bought": format_minutes(item.bought_min),
         "stale": format_minutes(item.stale_bought_min),
+        "stale_note": _costs(item.stale_cost_min),
+        "bought": format_minutes(item.bought_min),
+        "bought_note": _costs(item.cost_min),
+        "dropped": dropped,
+        "dropped_note": fewer,
         "never": format_count(item.ends_never) if item.ends_never else "–",
-        "teams": format_count(item.teams),
-        "lines": format_count(item.lines),
+        "never_note": f"brings a never at {counted(item.makes_never, 'team')}" if item.makes_never else "",
+        "buying": f"{counted(item.buying_teams, 'team')}, {counted(item.buying_lines, 'line')}" if item.buys else "–",
+        "together": f"only with others at {counted(item.together_teams, 'team')}" if item.together_teams else "",
+        "open": f"{counted(item.teams, 'team')}, {counted(item.lines, 'line')}",
         "effort": f"{format_number(item.effort_days)} days",
         "saves": money(item.saves) or "–",
         "costs": money(item.costs_effort) or "–",
-        "buys": buys,
-        "top": portfolio.names[item.top_team] if buys else "–",
-        "trend": trend_text(item.trends.get("bought_min")),
+        "buys": item.buys,
+        "top": "–" if item.top_team is None else portfolio.names[item.top_team],
+        "top_note": own,
+        "trend": was,
     }
+
+
+def _costs(minutes: float) -> str:
+    return f"costs {format_minutes(minutes)} elsewhere" if minutes > 1e-6 else ""

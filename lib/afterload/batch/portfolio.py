@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
+from afterload.batch.changes import ChangeTotal, buys, change_totals, worth_of
 from afterload.batch.shared import SharedLimit, shared_limits
-from afterload.errors import InputError, ModelError
+from afterload.batch.together import Missed, missed_together
+from afterload.batch.trends import (
+    INDEX_VERSION,
+    RECORD_VERSION,
+    Earlier,
+    Record,
+    Trend,
+    Word,
+    no_index,
+    read_earlier,
+    sum_trend,
+    trends_of,
+)
+from afterload.errors import ModelError
 
 __all__ = [
     "INDEX_VERSION",
@@ -22,48 +35,30 @@ __all__ = [
     "Trend",
     "Word",
     "build_portfolio",
+    "check_previous",
     "limit_numbers",
 ]
 
-INDEX_VERSION = 1
-# The form of a record that this portfolio reads; afterload.batch.record writes it.
-RECORD_VERSION = 1
-Record = Mapping[str, Any]
-Word = Literal["better", "worse", "same", "new", "changed"]
-# Numbers of a run that differ by less than this share are the same.
-SAME = 1e-6
+# The kind of a failure that is none: the run was interrupted before the team was done.
+NOT_DONE = "cancelled"
 # What a trend is told of, with whether less is better; None: neither is.
 TEAM_NUMBERS: Mapping[str, bool | None] = {
     "fresh_min": True, "drain_min": True, "planned_fresh_min": True, "lost": True, "peak_attempts_per_min": True,
     "multiplier": True, "launch_min": True,
 }  # fmt: skip
 TOTAL_NUMBERS: Mapping[str, bool | None] = {
-    "teams": None, "met": False, "missed": True, "not_judged": None, "failed": True, "stale_min": True, "never": True,
-    "planned_stale_min": True, "planned_never": True, "broken_limits": True, "late_min": True,
+    "met": False, "met_together": False, "missed": True, "missed_together": True, "not_judged": None, "never": True,
+    "planned_never": True, "broken_limits": True, "late_min": True,
 }  # fmt: skip
+TOTAL_TIMES: Mapping[str, str] = {"stale_min": "fresh_min", "planned_stale_min": "planned_fresh_min"}
 CHANGE_NUMBERS: Mapping[str, bool | None] = {
     "teams": None,
     "bought_min": None,
     "stale_bought_min": None,
     "ends_never": None,
+    "lost_more": None,
 }
-# Of these None is never, and not a number that is missing.
-NEVERS = ("fresh_min", "drain_min", "planned_fresh_min", "joint_min")
 LIMIT_NUMBERS: Mapping[str, bool | None] = {"limit": False, "asked": True, "joint_min": True, "late_min": True}
-
-
-@dataclass(frozen=True)
-class Trend:
-    """One number against the last run. ``before`` and ``after`` are None for never or for not known."""
-
-    word: Word
-    before: float | None
-    after: float | None
-
-    @property
-    def moved(self) -> float | None:
-        """after - before; None where that is no number."""
-        return None if self.before is None or self.after is None else self.after - self.before
 
 
 @dataclass(frozen=True)
@@ -71,6 +66,7 @@ class Failure:
     """A team without a record: what kind of failure, and its words."""
 
     team_id: str
+    team: str
     scenario: str
     kind: str
     text: str
@@ -84,11 +80,13 @@ class Row:
         record: as :func:`afterload.batch.record.team_record` made it.
         trends: by the name of the number; empty without an earlier run, all ``new`` for a team that it did not have.
         broken: the shared limits of the team that are promised more than once.
+        missed_together: objectives that it meets alone and misses together with the teams that share these limits.
     """
 
     record: Record
     trends: Mapping[str, Trend] = field(default_factory=dict)
     broken: tuple[SharedLimit, ...] = ()
+    missed_together: tuple[Missed, ...] = ()
 
     @property
     def id(self) -> str:
@@ -97,7 +95,7 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """Whether all its objectives are met; None where nothing could be judged."""
+        """Whether it meets all its objectives alone, as its packet has them; None where nothing could be judged."""
         met: bool | None = self.record["met"]
         return met
 
@@ -109,52 +107,32 @@ class Row:
 
     @cached_property
     def top_change(self) -> Mapping[str, Any] | None:
-        """The open line of its plan that buys most: an end to never, else minutes of drain, else minutes stale; or None."""
+        """The open line of its plan that alone buys most: see :func:`afterload.batch.changes.worth_of`; or None."""
+        return max((line for line in self.record["plan"] if buys(line)), key=worth_of, default=None)
 
-        def worth(line: Mapping[str, Any]) -> tuple[bool, float, float]:
-            return line["ends_never"], line["bought_min"] or 0.0, line["stale_bought_min"] or 0.0
-
-        return max((line for line in self.record["plan"] if any(worth(line))), key=worth, default=None)
-
-
-@dataclass(frozen=True)
-class ChangeTotal:
-    """One change of the catalogue over all teams.
-
-    Attributes:
-        teams, lines: teams that have it open, and lines of their plans.
-        bought_min: sum of the minutes of drain that each line buys alone.
-        stale_bought_min: the same of minutes stale.
-        ends_never: teams whose drain it brings from never to some time, alone.
-        effort_days: sum over the lines.
-        saves, costs_effort: by currency: cost of the stale minutes that it saves in one event, and of its effort, over the
-            teams that give costs.
-        top_team: id of the team for which it buys most.
-    """
-
-    id: str
-    title: str
-    teams: int
-    lines: int
-    bought_min: float
-    stale_bought_min: float
-    ends_never: int
-    effort_days: float
-    saves: Mapping[str, float]
-    costs_effort: Mapping[str, float]
-    top_team: str
-    trends: Mapping[str, Trend] = field(default_factory=dict)
+    @property
+    def together(self) -> Mapping[str, Any] | None:
+        """The first changes of its plan that buy only together, where each alone buys little or nothing; or None."""
+        together: Mapping[str, Any] | None = self.record.get("together")
+        return together
 
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over all teams. Minutes are those of teams whose time has an end; ``never`` counts the others."""
+    """Sums over all teams. Minutes are those of teams whose time has an end; ``never`` counts the others.
+
+    ``met`` and ``missed`` are each team's own verdict; ``missed_together`` of ``met`` miss theirs where all teams are
+    restored together, and ``met_together`` do not.
+    """
 
     teams: int
     met: int
     missed: int
+    met_together: int
+    missed_together: int
     not_judged: int
     failed: int
+    not_done: int
     hypothetical: int
     stale_min: float
     never: int
@@ -168,7 +146,16 @@ class Totals:
 
 @dataclass(frozen=True)
 class Portfolio:
-    """All teams as one. ``gone`` are teams of the last run that this one does not have; ``compared`` says if there was one."""
+    """All teams as one.
+
+    Attributes:
+        failures, not_done: teams without a record: those that failed, and those that an interrupted run did not get to.
+        trends: of the totals, over the teams that have results in both runs; empty after an interrupted run.
+        gone: teams of the last run that this one does not have.
+        compared: there was a last run.
+        compared_teams: teams that have results in both runs.
+        last_teams: teams that had results in the last run.
+    """
 
     rows: tuple[Row, ...]
     failures: tuple[Failure, ...]
@@ -179,27 +166,30 @@ class Portfolio:
     limit_trends: Mapping[str, Mapping[str, Trend]]
     gone: tuple[tuple[str, str], ...] = ()
     compared: bool = False
+    compared_teams: int = 0
+    last_teams: int = 0
+    not_done: tuple[Failure, ...] = ()
 
     @cached_property
     def names(self) -> Mapping[str, str]:
         """Teams' names by id; where two share one, with the id behind it."""
-        count = Counter(row.record["team"] for row in self.rows)
-        return {
-            row.id: row.record["team"] if count[row.record["team"]] == 1 else f"{row.record['team']} ({row.id})"
-            for row in self.rows
-        }
+        named = [(row.id, str(row.record["team"])) for row in self.rows]
+        named += [(item.team_id, item.team) for item in (*self.failures, *self.not_done)]
+        count = Counter(name for _, name in named)
+        return {key: name if count[name] == 1 else f"{name} ({key})" for key, name in named}
 
 
 def build_portfolio(
     records: Iterable[Record],
-    failures: Iterable[tuple[str, str, str, str]] = (),
+    failures: Iterable[tuple[str, str, str, str, str]] = (),
     previous: Mapping[str, Any] | None = None,
 ) -> Portfolio:
     """Make the portfolio.
 
     Parameters:
         records: one a team, each with an id of its own.
-        failures: team id, scenario, kind and words of each team without a record.
+        failures: id, name, scenario, kind and words of each team without a record; of kind ``cancelled`` for those that an
+            interrupted run did not get to.
         previous: the ``index.json`` of the last run, as read.
 
     Raises:
@@ -213,41 +203,105 @@ def build_portfolio(
     other = [record["record"] for record in ordered if record["record"] != RECORD_VERSION]
     if other:
         raise ModelError(f"a team's record has form {other[0]!r}, not {RECORD_VERSION}: run that team again")
-    failed = tuple(Failure(*map(str, item)) for item in sorted(failures))
+    without = [Failure(*map(str, item)) for item in sorted(failures)]
+    failed = tuple(item for item in without if item.kind != NOT_DONE)
+    not_done = tuple(item for item in without if item.kind == NOT_DONE)
+    last = None if previous is None else read_earlier(previous)
     shared = shared_limits(ordered)
-    last = None if previous is None else _previous(previous)
+    rows = _rows(ordered, shared, last)
+    common = {} if last is None else {row.id: row.record for row in rows if row.id in last.records}
+    changes = change_totals(ordered)
+    trends: Mapping[str, Trend] = {}
+    limit_trends: Mapping[str, Mapping[str, Trend]] = {}
+    if last is not None and not not_done:
+        # The end of an interrupted run says nothing of what became better or worse.
+        changes, trends = _compared(changes, common, last)
+        limit_trends = _limit_trends(shared, last, {item.team_id for item in without})
+    here = {row.id for row in rows} | {item.team_id for item in without}
+    gone = () if last is None else tuple((key, last.names[key]) for key in sorted(last.names) if key not in here)
+    return Portfolio(
+        rows=rows,
+        failures=failed,
+        totals=replace(
+            _totals(rows, shared), teams=len(rows) + len(without), failed=len(failed), not_done=len(not_done)
+        ),
+        changes=changes,
+        shared=shared,
+        trends=trends,
+        limit_trends=limit_trends,
+        gone=gone,
+        compared=last is not None,
+        compared_teams=len(common),
+        last_teams=0 if last is None else len(last.records),
+        not_done=not_done,
+    )
+
+
+def _rows(records: Sequence[Record], shared: Sequence[SharedLimit], last: Earlier | None = None) -> tuple[Row, ...]:
     broken: dict[str, list[SharedLimit]] = defaultdict(list)
     for limit in shared:
         if limit.broken:
             for team in limit.teams:
                 broken[team].append(limit)
-    rows = tuple(
-        Row(
-            record,
-            {} if last is None else _trends(record["results"], last["teams"].get(record["id"]), TEAM_NUMBERS),
-            tuple(broken[record["id"]]),
+    rows = []
+    for record in records:
+        before = None if last is None else last.records.get(record["id"])
+        trends = {}
+        if last is not None:
+            trends = trends_of(record["results"], None if before is None else before["results"], TEAM_NUMBERS)
+        mine = tuple(broken[record["id"]])
+        rows.append(Row(record, trends, mine, missed_together(record, mine)))
+    return tuple(rows)
+
+
+def _compared(
+    changes: tuple[ChangeTotal, ...], common: Mapping[str, Record], last: Earlier
+) -> tuple[tuple[ChangeTotal, ...], dict[str, Trend]]:
+    """The changes with their trends, and those of the totals: over the teams with results in both runs, from their records."""
+    if not common:
+        return changes, {}
+    before = {key: last.records[key] for key in common}
+    old, old_changes = _earlier_sums(before)
+    now, now_changes = _sums(common)
+    trends = {name: sum_trend(common, before, of_team) for name, of_team in TOTAL_TIMES.items()}
+    trends |= trends_of(vars(now), vars(old), TOTAL_NUMBERS, len(common))
+    return tuple(
+        replace(
+            item,
+            trends=trends_of(now_changes.get(item.id, {}), old_changes.get(item.id), CHANGE_NUMBERS, len(common)),
         )
-        for record in ordered
-    )
-    totals = _totals(rows, failed, shared)
-    changes = _changes(rows, None if last is None else last["changes"])
-    here = {row.id for row in rows} | {item.team_id for item in failed}
-    gone = () if last is None else tuple((key, last["names"][key]) for key in sorted(last["names"]) if key not in here)
-    return Portfolio(
-        rows=rows,
-        failures=failed,
-        totals=totals,
-        changes=changes,
-        shared=shared,
-        trends={} if last is None else _trends(vars(totals), last["totals"], TOTAL_NUMBERS),
-        limit_trends={}
-        if last is None
-        else {
-            limit.key: _trends(limit_numbers(limit), last["shared"].get(limit.key), LIMIT_NUMBERS) for limit in shared
-        },
-        gone=gone,
-        compared=last is not None,
-    )
+        for item in changes
+    ), trends
+
+
+def _sums(records: Mapping[str, Record]) -> tuple[Totals, dict[str, Mapping[str, Any]]]:
+    """Totals of some teams, and their changes by name."""
+    limits = shared_limits(list(records.values()))
+    totals = _totals(_rows(list(records.values()), limits), limits)
+    return totals, {item.id: vars(item) for item in change_totals(records.values())}
+
+
+def _earlier_sums(records: Mapping[str, Record]) -> tuple[Totals, dict[str, Mapping[str, Any]]]:
+    try:
+        return _sums(records)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise no_index(problem) from None
+
+
+def check_previous(index: Mapping[str, Any]) -> None:
+    """Raise :class:`InputError` where an index is none that :func:`build_portfolio` can compare with."""
+    _earlier_sums(read_earlier(index).records)
+
+
+def _limit_trends(shared: Sequence[SharedLimit], last: Earlier, without: set[str]) -> dict[str, Mapping[str, Trend]]:
+    """Trends by limit: none where a team takes part in it in one run, and has no results in the other."""
+    found: dict[str, Mapping[str, Trend]] = {}
+    for limit in shared:
+        before = last.limits.get(limit.key)
+        moved = set(limit.teams) ^ (frozenset() if before is None else before["teams"])
+        if not moved & (without | last.without):
+            found[limit.key] = trends_of(limit_numbers(limit), before, LIMIT_NUMBERS)
+    return found
 
 
 def limit_numbers(limit: SharedLimit) -> dict[str, float | None]:
@@ -261,74 +315,20 @@ def limit_numbers(limit: SharedLimit) -> dict[str, float | None]:
     }
 
 
-def _previous(index: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers of the last run by stable name. Raises :class:`InputError` for anything but an index of this version."""
-    try:
-        version = index["index"]
-        if version != INDEX_VERSION:
-            raise InputError(
-                f"the last run's index.json has form {version!r}, not {INDEX_VERSION}: no trend can be told"
-            )
-        return {
-            "teams": {str(item["id"]): dict(item["results"]) for item in index["teams"]},
-            "names": {
-                **{str(item["id"]): str(item["scenario"]) for item in index["failures"]},
-                **{str(item["id"]): str(item["team"]) for item in index["teams"]},
-            },
-            "totals": dict(index["totals"]),
-            "changes": {str(item["id"]): dict(item) for item in index["changes"]},
-            "shared": {str(item["key"]): dict(item) for item in index["shared"]},
-        }
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise InputError(
-            f"the last run's index.json holds no portfolio of Afterload ({type(problem).__name__}: {problem}); "
-            "remove it or name another"
-        ) from None
-
-
-def _trends(
-    after: Mapping[str, Any], before: Mapping[str, Any] | None, numbers: Mapping[str, bool | None]
-) -> dict[str, Trend]:
-    if before is None:
-        return {name: Trend("new", None, after.get(name)) for name in numbers if after.get(name) is not None}
-    # Where a time is there at all, None of it is never: worse than any number.
-    is_never = after.get("couples", True) and before.get("couples", True)
-    found = {}
-    for name, less_is_better in numbers.items():
-        one, other = _number(before.get(name)), _number(after.get(name))
-        # Launch times and sums always have an end: None of those is not there.
-        times = name in NEVERS and is_never
-        if one is None and other is None:
-            if times:
-                found[name] = Trend("same", None, None)
-            continue
-        if (one is None or other is None) and not times:
-            found[name] = Trend("new" if one is None else "changed", one, other)
-            continue
-        first, second = (math.inf if value is None else value for value in (one, other))
-        if math.isclose(first, second, rel_tol=SAME):
-            word: Word = "same"
-        elif less_is_better is None:
-            word = "changed"
-        else:
-            word = "better" if (second < first) == less_is_better else "worse"
-        found[name] = Trend(word, one, other)
-    return found
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _totals(rows: Sequence[Row], failures: Sequence[Failure], shared: Sequence[SharedLimit]) -> Totals:
+def _totals(rows: Sequence[Row], shared: Sequence[SharedLimit]) -> Totals:
     coupled = [row.results for row in rows if row.results["couples"]]
     broken = [limit for limit in shared if limit.broken]
+    met = sum(row.met is True for row in rows)
+    missed_together = sum(bool(row.missed_together) for row in rows)
     return Totals(
-        teams=len(rows) + len(failures),
-        met=sum(row.met is True for row in rows),
+        teams=len(rows),
+        met=met,
         missed=sum(row.met is False for row in rows),
+        met_together=met - missed_together,
+        missed_together=missed_together,
         not_judged=sum(row.met is None for row in rows),
-        failed=len(failures),
+        failed=0,
+        not_done=0,
         hypothetical=sum(bool(row.record["hypothetical"]) for row in rows),
         stale_min=sum(item["fresh_min"] or 0.0 for item in coupled),
         never=sum(item["fresh_min"] is None for item in coupled),
@@ -339,38 +339,3 @@ def _totals(rows: Sequence[Row], failures: Sequence[Failure], shared: Sequence[S
         open_changes=sum(len(row.record["plan"]) for row in rows),
         effort_days=sum(line["effort_days"] for row in rows for line in row.record["plan"]),
     )
-
-
-def _changes(rows: Sequence[Row], last: Mapping[str, Mapping[str, Any]] | None) -> tuple[ChangeTotal, ...]:
-    """Every open change over all teams: what buys most minutes first, then what ends a never for most teams."""
-    lines: dict[str, list[tuple[Row, Mapping[str, Any]]]] = defaultdict(list)
-    for row in rows:
-        for line in row.record["plan"]:
-            lines[line["change"]].append((row, line))
-    found = []
-    for change, uses in lines.items():
-        saves: dict[str, float] = defaultdict(float)
-        effort: dict[str, float] = defaultdict(float)
-        for row, line in uses:
-            costs = row.record["costs"]
-            if costs is not None and line["saves"] is not None:
-                saves[costs["currency"]] += line["saves"]
-                effort[costs["currency"]] += line["effort_days"] * costs["person_day"]
-        top, _ = max(uses, key=lambda use: (use[1]["ends_never"], use[1]["bought_min"] or 0.0))
-        total = ChangeTotal(
-            id=change,
-            title=uses[0][1]["title"],
-            teams=len({row.id for row, _ in uses}),
-            lines=len(uses),
-            bought_min=sum(line["bought_min"] or 0.0 for _, line in uses),
-            stale_bought_min=sum(line["stale_bought_min"] or 0.0 for _, line in uses),
-            ends_never=len({row.id for row, line in uses if line["ends_never"]}),
-            effort_days=sum(line["effort_days"] for _, line in uses),
-            saves=dict(sorted(saves.items())),
-            costs_effort=dict(sorted(effort.items())),
-            top_team=top.id,
-        )
-        if last is not None:
-            total = ChangeTotal(**{**vars(total), "trends": _trends(vars(total), last.get(change), CHANGE_NUMBERS)})
-        found.append(total)
-    return tuple(sorted(found, key=lambda item: (-item.bought_min, -item.stale_bought_min, -item.ends_never, item.id)))

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from afterload import limits
+from afterload.batch.combined import first_together
 from afterload.coupling import CoupledEstimate
 from afterload.estimates import Estimates, QueueEstimate
 from afterload.findings.audit.facts import Facts
@@ -74,11 +75,13 @@ def team_record(
         "met": all(item["met"] for item in judged) if judged else None,
         "verdicts": judged,
         "results": _results(estimates, plan, recovery),
-        "plan": [_line(plan, item, scenario.costs.stale_minute if scenario.costs else None) for item in plan.open],
+        "plan": [_line(plan, item) for item in plan.open],
+        "together": first_together(loaded, plan),
         "costs": None
         if scenario.costs is None
         else {
             "stale_minute": scenario.costs.stale_minute,
+            "lost_item": scenario.costs.lost_item,
             "person_day": scenario.costs.person_day,
             "currency": scenario.costs.currency,
         },
@@ -125,21 +128,29 @@ def _slowest(estimates: Estimates, name: str) -> float | None:
     return None if any(time is None for time in times) else max(times)
 
 
-def _line(plan: Plan, item: PlanItem, stale_minute: float | None) -> dict[str, Any]:
-    bought = item.bought_min
-    drain = item.drain
-    fresh = None if item.worths is None else item.worths[CASES[0]].alone["fresh_min"].bought
+def _line(plan: Plan, item: PlanItem) -> dict[str, Any]:
+    alone = None if item.worths is None else item.worths[CASES[0]].alone
+    drain = None if alone is None else alone["empty_min"]
+    fresh = None if alone is None else alone["fresh_min"]
+    lost = None if alone is None else alone["lost"].bought
+    stale = None if fresh is None else fresh.bought
+    net = plan.net(item)
     return {
         "id": item.id,
         "change": item.change,
         "title": plan.change(item).title,
         "target": item.target,
-        "bought_min": _rounded(bought),
+        "bought_min": _rounded(item.bought_min),
         "cost_min": _rounded(item.cost_min),
-        "stale_bought_min": None if fresh is None else _rounded(max(0.0, fresh)),
+        "stale_bought_min": None if stale is None else _rounded(max(0.0, stale)),
+        "stale_cost_min": None if stale is None else _rounded(max(0.0, -stale)),
         "ends_never": bool(drain is not None and drain.ended),
+        "stale_ends_never": bool(fresh is not None and fresh.ended),
+        "makes_never": any(time is not None and time.endless for time in (drain, fresh)),
+        "lost_more": None if lost is None else _rounded(0.0 - lost),
         "effort_days": _rounded(plan.effort_days(item)),
-        "saves": None if bought is None or stale_minute is None else _rounded(bought * stale_minute),
+        # The plan's own money, which is of a year, for one event.
+        "saves": None if net is None or plan.costs is None else _rounded(net.saved / plan.costs.events_a_year),
     }
 
 
@@ -198,6 +209,7 @@ def _queue(item: QueueEstimate) -> dict[str, Any]:
         "arrivals_from_min": starts,
         "arrivals_per_min": rates,
         "drain_min": _rounded(item.drain_min),
+        "fresh_min": _rounded(item.fresh_age_back_min),
     }
 
 

@@ -95,14 +95,14 @@ def records_of(results: Sequence[TeamResult]) -> list[dict[str, Any]]:
     return found
 
 
-def failures_of(results: Sequence[TeamResult]) -> list[tuple[str, str, str, str]]:
-    """Id, scenario, kind and words of teams without a record."""
+def failures_of(results: Sequence[TeamResult]) -> list[tuple[str, str, str, str, str]]:
+    """Id, name, scenario, kind and words of teams without a record."""
     found = []
     for item in results:
         if item.record is None:
             parts = "; ".join(item.told.get("failures", ()))
             earlier = f" (the packet of an earlier run is still there: {item.earlier})" if item.earlier else ""
-            found.append((item.id, item.scenario, item.kind or "chapter", f"{item.text or parts}{earlier}"))
+            found.append((item.id, item.team, item.scenario, item.kind or "chapter", f"{item.text or parts}{earlier}"))
     return found
 
 
@@ -145,7 +145,7 @@ def write_index(folder: Path, results: Sequence[TeamResult], library: str, previ
 
 
 def _index_files(
-    records: list[dict[str, Any]], failures: list[tuple[str, str, str, str]], previous: dict[str, Any] | None
+    records: list[dict[str, Any]], failures: list[tuple[str, str, str, str, str]], previous: dict[str, Any] | None
 ) -> tuple[str, str]:
     from afterload.batch.index import index_html, index_json
     from afterload.batch.portfolio import build_portfolio

@@ -27,11 +27,12 @@ NOTICEABLE_MIN = 1.0
 
 METHODS: Mapping[Kind, str] = {
     "dependency": (
-        "Each team's packet plans with the whole tested rate, less that team's own direct traffic. Together: the tested rate "
+        "Each team's packet plans with the whole tested rate, less the direct traffic that it states. Together: the tested rate "
         "less the direct traffic of all, shared by max-min fairness at every moment among the backlogs that still drain, each "
         "up to the rate of its own consumers; what a team does not use goes to the others. Where teams state different tested "
-        "rates, the lowest holds. All are restored at the same moment; every item is one call; expiry, ramps and collapse are "
-        "left out on both sides of the comparison."
+        "rates, the lowest holds. Direct traffic is each team's own, and summed, where they name the dependency with "
+        "shared_as; without it each states all that reaches the dependency, and the largest is taken once. All are restored "
+        "at the same moment; every item is one call; expiry, ramps and collapse are left out on both sides of the comparison."
     ),
     "concurrency": (
         "Each team's packet plans as if no other function ran. A queue asks for its cap, or without one for the concurrency of "
@@ -187,7 +188,10 @@ def _dependencies(records: Sequence[Record]) -> Iterable[SharedLimit]:
 def _dependency(key: str, name: str, uses: Sequence[tuple[Record, Mapping[str, Any]]]) -> SharedLimit:
     rates = [float(item["tested_rate_per_min"]) for _, item in uses]
     tested = min(rates)
-    direct = sum(float(item["direct_rate_per_min"]) for _, item in uses)
+    stated = [float(item["direct_rate_per_min"]) for _, item in uses]
+    # With shared_as it is each team's own traffic; without, all that reaches it, which every team states again.
+    is_own = all(item["shared_as"] is not None for _, item in uses)
+    direct = sum(stated) if is_own else max(stated)
     mine: list[tuple[str, Mapping[str, Any], float | None]] = []
     for record, item in uses:
         queues = [queue for queue in record["shares"]["queues"] if queue["dependency"] == item["name"]]
@@ -208,8 +212,10 @@ def _dependency(key: str, name: str, uses: Sequence[tuple[Record, Mapping[str, A
     ]
     asked = direct + sum(part.asks for part in parts)
     notes: tuple[str, ...] = ()
-    if any(item["shared_as"] is None for _, item in uses):
+    if not is_own:
         notes = ("Taken as one, since name, account, region and tested rate are the same; shared_as would say so.",)
+        if direct > 0:
+            notes = (*notes, _direct_note(min(stated), direct))
     if max(rates) > tested * (1 + SAME):
         notes = (
             *notes,
@@ -226,6 +232,16 @@ def _dependency(key: str, name: str, uses: Sequence[tuple[Record, Mapping[str, A
         asked > tested * (1 + SAME),
         tuple(parts),
         notes,
+    )
+
+
+def _direct_note(least: float, most: float) -> str:
+    spread = (
+        f"; teams state from {least:,.6g} to {most:,.6g}, and the largest holds" if least < most * (1 - SAME) else ""
+    )
+    return (
+        "Direct traffic is taken once, since without shared_as every team states all that reaches the dependency"
+        f"{spread}."
     )
 
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from afterload.batch.portfolio import Portfolio, Trend
+from afterload.batch.changes import ChangeTotal
+from afterload.batch.portfolio import Portfolio, Row
 from afterload.batch.shared import SharedLimit
+from afterload.batch.trends import Trend
 from afterload.findings.phrases import counted
 from afterload.units import format_count, format_duration, format_minutes, format_number, format_rate
 
 __all__ = [
     "as_time",
     "change_text",
+    "dropped_text",
     "headline",
     "limit_name",
     "limit_sentence",
     "money",
+    "shared_miss",
     "summary",
+    "together_text",
+    "together_title",
     "trend_text",
     "trend_word",
 ]
@@ -46,36 +53,84 @@ def trend_text(trend: Trend | None, unit: str = "min") -> str:
 
 
 def change_text(line: Mapping[str, Any]) -> str:
-    """What the top change of a team buys."""
-    if line["ends_never"]:
-        return "ends never"
+    """What one or more changes of a team buy, and the work that they destroy."""
     drain, stale = line["bought_min"] or 0.0, line["stale_bought_min"] or 0.0
-    return f"{format_minutes(drain)} of drain" if drain > 0 else f"{format_minutes(stale)} of stale work"
+    if line.get("stale_ends_never"):
+        words = "ends stale without end"
+    elif stale > 0:
+        words = f"{format_minutes(stale)} stale"
+    elif line["ends_never"]:
+        words = "ends a drain without end"
+    else:
+        words = f"{format_minutes(drain)} of drain"
+    more = line.get("lost_more") or 0.0
+    return f"{words}; drops {counted(more, 'item')}" if more >= 1 else words
+
+
+def together_text(together: Mapping[str, Any], top: Mapping[str, Any] | None) -> str:
+    """What changes buy together, and the most that one buys alone, where one buys any."""
+    if top is None:
+        return f"only together: {change_text(together)}"
+    return f"together: {change_text(together)}; alone at most {change_text(top)}"
+
+
+def together_title(record: Mapping[str, Any], together: Mapping[str, Any]) -> str:
+    """The changes that a team must make together: "An age limit, at 2 places", "A drain cap + An age limit"."""
+    titles = {line["id"]: str(line["title"]) for line in record["plan"]}
+    count = Counter(titles[key] for key in together["lines"] if key in titles)
+    words = [title if number == 1 else f"{title}, at {number:,} places" for title, number in count.items()]
+    more = f" + {len(words) - 2:,} more" if len(words) > 2 else ""
+    return f"{' + '.join(words[:2])}{more}"
+
+
+def dropped_text(more: float, fewer: float) -> tuple[str, str]:
+    """Items dropped more than today, and a note of those that are dropped less: "188,400", "206 fewer elsewhere"."""
+    return format_count(more), f"{format_count(fewer)} fewer{' elsewhere' if more >= 1 else ''}" if fewer >= 1 else ""
+
+
+def shared_miss(row: Row) -> str:
+    """Of a team that meets its objective alone: its time together, and for which limit; empty where it meets it so too."""
+    if not row.missed_together:
+        return ""
+    worst = max(row.missed_together, key=lambda item: (item.together_min is None, item.together_min or 0.0))
+    limit = next(item for item in row.broken if item.key == worst.key)
+    return f"{as_time(worst.together_min)} together: {limit_name(limit, short=True)}"
 
 
 def money(amounts: Mapping[str, float]) -> str:
-    """Amounts by currency: "12,000 EUR, 300 USD"."""
-    return ", ".join(f"{format_count(value)} {currency}" for currency, value in amounts.items() if value > 0)
+    """Amounts by currency: "12,000 EUR, 300 USD"; "loses 40 EUR" for one below zero."""
+    return ", ".join(
+        f"{'loses ' if value < 0 else ''}{format_count(abs(value))} {currency}"
+        for currency, value in amounts.items()
+        if abs(value) >= 0.5
+    )
 
 
 def _was(portfolio: Portfolio, name: str, unit: str = "") -> str:
+    """How a sum moved. Where the runs have other teams, both its values over those that they share, and how many these are."""
     trend = portfolio.trends.get(name)
-    if trend is None or trend.word in ("same", "new") or trend.before is None:
-        return "as in the last run" if trend is not None and trend.word == "same" else ""
-    return f"{trend.word}, {format_count(trend.before)}{unit} in the last run"
+    if trend is None or trend.word == "new" or trend.before is None or trend.after is None:
+        return ""
+    whole = trend.teams == len(portfolio.rows) == portfolio.last_teams
+    over = "" if whole or trend.teams is None else f", over the {counted(trend.teams, 'team')} to compare"
+    if trend.word == "same":
+        return f"as in the last run{over}"
+    after = "" if whole else f", {format_count(trend.after)}{unit} now"
+    return f"{trend.word}, {format_count(trend.before)}{unit} in the last run{after}{over}"
 
 
 def headline(portfolio: Portfolio) -> tuple[dict[str, str], ...]:
     """The big numbers: what each is, a sentence below it, and how it moved."""
     totals = portfolio.totals
     judged = totals.met + totals.missed
+    alone = f", and {totals.missed_together:,} more only if restored alone" if totals.missed_together else ""
     never = f", and {counted(totals.never, 'team')} without end" if totals.never else ""
     planned_never = f", and {counted(totals.planned_never, 'team')} without end" if totals.planned_never else ""
     found = [
         {
-            "big": f"{totals.met:,} of {judged:,}",
-            "label": "teams within their recovery objective",
-            "was": _was(portfolio, "met"),
+            "big": f"{totals.met_together:,} of {judged:,}",
+            "label": f"teams within their recovery objective{alone}",
+            "was": _was(portfolio, "met_together"),
         },
         {
             "big": f"{format_count(totals.stale_min)} min",
@@ -89,7 +144,9 @@ def headline(portfolio: Portfolio) -> tuple[dict[str, str], ...]:
         },
         {
             "big": format_count(totals.broken_limits),
-            "label": f"of {counted(len(portfolio.shared), 'shared limit')} promised more than once",
+            "label": f"of {counted(len(portfolio.shared), 'shared limit')} promised more than once"
+            if portfolio.shared
+            else "shared limits: no two teams with results name the same one",
             "was": _was(portfolio, "broken_limits"),
         },
     ]
@@ -98,7 +155,15 @@ def headline(portfolio: Portfolio) -> tuple[dict[str, str], ...]:
             {
                 "big": format_count(totals.failed),
                 "label": "failed and not in these numbers",
-                "was": _was(portfolio, "failed"),
+                "was": "",
+            }
+        )
+    if totals.not_done:
+        found.append(
+            {
+                "big": format_count(totals.not_done),
+                "label": "not done: the run was interrupted",
+                "was": "",
             }
         )
     return tuple(found)
@@ -113,16 +178,21 @@ def _summary(portfolio: Portfolio) -> Iterator[str]:
     totals = portfolio.totals
     rest = f" Nothing is queued to judge at {counted(totals.not_judged, 'team')}." if totals.not_judged else ""
     failed = f"; {totals.failed:,} failed" if totals.failed else ""
-    yield (
-        f"{counted(totals.teams, 'team').capitalize()}{failed}. The recovery objective is met by {totals.met:,} and missed by "
-        f"{totals.missed:,}.{rest}"
+    not_done = f"; {totals.not_done:,} not done" if totals.not_done else ""
+    together = (
+        f" Of those that meet it, {totals.missed_together:,} would miss it with all teams restored together."
+        if totals.missed_together
+        else ""
     )
-    if portfolio.changes and portfolio.changes[0].bought_min > 0:
-        top = portfolio.changes[0]
-        yield (
-            f"The change that buys most is “{top.title}”: {format_minutes(top.bought_min)} of drain at "
-            f"{counted(top.teams, 'team')}, for about {format_number(top.effort_days)} person-days."
-        )
+    yield (
+        f"{counted(totals.teams, 'team').capitalize()}{failed}{not_done}. The recovery objective is met by {totals.met:,} and "
+        f"missed by {totals.missed:,}.{together}{rest}"
+    )
+    if totals.not_done:
+        yield "The run was interrupted: what is not done is in no sum, and no sum is compared with the last run."
+    top = next((item for item in portfolio.changes if item.stale_bought_min > 0 or item.bought_min > 0), None)
+    if top is not None:
+        yield _top_change(top)
     broken = [limit for limit in portfolio.shared if limit.broken]
     if broken:
         worst = max(broken, key=lambda limit: (limit.latest.never_together, limit.latest.late_min or 0.0))
@@ -134,6 +204,29 @@ def _summary(portfolio: Portfolio) -> Iterator[str]:
         yield "What teams share is enough for all of them at once."
     if totals.hypothetical:
         yield f"The numbers of {counted(totals.hypothetical, 'team')} are hypothetical."
+
+
+def _top_change(top: ChangeTotal) -> str:
+    minutes = [
+        words
+        for value, words in (
+            (top.stale_bought_min, f"{format_minutes(top.stale_bought_min)} stale"),
+            (top.bought_min, f"{format_minutes(top.bought_min)} of drain"),
+        )
+        if value > 0
+    ]
+    where = f"{counted(top.buying_teams, 'team')} of the {top.teams:,} where it is open"
+    if top.buying_teams == top.teams:
+        where = counted(top.teams, "team")
+    price = (
+        f"It drops {counted(top.lost_more, 'item')} that are done today: expired, discarded or lost."
+        if top.lost_more >= 1
+        else "No more items expire or are discarded for it."
+    )
+    return (
+        f"The change that buys most is “{top.title}”: {' and '.join(minutes)} at {where}, for about "
+        f"{format_number(top.effort_days)} person-days. {price}"
+    )
 
 
 def limit_name(limit: SharedLimit, short: bool = False) -> str:

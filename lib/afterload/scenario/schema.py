@@ -156,7 +156,8 @@ class Dependency(Section):
     shared_as: Annotated[
         MaybeLabel,
         Field(
-            description="Name under which other teams' scenarios know it too; direct_rate is then this team's own traffic."
+            description="Name under which other teams' scenarios know it too; direct_rate is then this team's own traffic, and "
+            "without it all that reaches it directly."
         ),
     ] = None
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None

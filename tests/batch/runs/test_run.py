@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -158,6 +159,9 @@ def test_an_end_in_the_middle(
     assert list(site.rglob(".afterload-*")) == []
     page = (site / "index.html").read_text("utf-8")
     assert "the batch was interrupted" in page
+    index = json.loads((site / "index.json").read_text("utf-8"))
+    assert ([item["team"] for item in index["not_done"]], index["failures"]) == (["c", "d", "e", "f"], [])
+    assert (index["totals"]["failed"], index["totals"]["not_done"]) == (0, 4)
     skipped = [suite.get("name") for suite in ET.parse(site / "junit.xml").getroot() if suite.get("skipped") == "1"]
     assert skipped == ["c", "d", "e", "f"]
     assert teams_of(tmp_path / "log.jsonl", "not done") == {"c", "d", "e", "f"}
