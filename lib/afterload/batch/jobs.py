@@ -84,11 +84,11 @@ class Job:
 
 def merged_overrides(overrides: tuple[Override, ...]) -> dict[str, Any]:
     """Values by path; of two for one path the later one counts. Raises :class:`OverrideError` for text of a wrong form."""
-    from afterload.scenario import read_overrides
+    from afterload.scenario.overrides import gather_overrides
 
     merged: dict[str, Any] = {}
     for item in overrides:
-        given = read_overrides([f"{item.path}={item.value}"] if item.typed else {item.path: item.value})
+        given = gather_overrides([f"{item.path}={item.value}"] if item.typed else {item.path: item.value})
         for path, value in given.items():
             # The last one given stands last, as if it were the only one.
             merged.pop(path, None)
@@ -148,7 +148,7 @@ def _made(job: Job, lost: Lost | None) -> dict[str, Any]:
         built = build_packet(packet, lost=lost, told=lambda *results: records.append(_record(job, loaded, *results)))
     told = {
         "record": _linked(job, records[0], built.contents) if records else None,
-        "failures": list(built.failures),
+        "failures": [_placed(failure, job.overrides) for failure in built.failures],
         "warnings": list(built.warnings),
         "files": [path.name for path in built.contents],
     }

@@ -29,7 +29,7 @@ from afterload.scenario.attachments import (
 from afterload.scenario.concurrency import concurrency_problems
 from afterload.scenario.fields import Inside, Section, label_in, section_in
 from afterload.scenario.instants import out_of_order
-from afterload.scenario.overrides import Overrides, apply_overrides, locate, read_overrides
+from afterload.scenario.overrides import Overrides, apply_overrides, gather_overrides, locate
 from afterload.scenario.problems import Problem, dotted, nearest, problems_of
 from afterload.scenario.ranges import read_range
 from afterload.scenario.readings import read_readings
@@ -165,8 +165,7 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
             f"{file}:1: is a change plan that Afterload wrote, not a scenario: give the scenario that it was made from "
             "(plan files are for afterload compare)"
         )
-    changes = read_overrides(overrides)
-    data, overridden = apply_overrides(tree.data, changes, Scenario)
+    data, overridden, changes = apply_overrides(tree.data, gather_overrides(overrides), Scenario)
     changed = YamlTree(data, tree.lines, str(file))
     zone = _zone(data.get("time_zone"))
     problems: list[Problem] = []
