@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from afterload.report.workers import Problem
     from afterload.scenario import LoadedScenario
 
-__all__ = ["CELL_TIMEOUT_S", "TEAMS", "Job", "Override", "make_team", "merged_overrides", "rescue_team"]
+__all__ = [
+    "CELL_TIMEOUT_S",
+    "TEAMS",
+    "Job",
+    "Override",
+    "make_team",
+    "merged_overrides",
+    "refuse_ambiguous",
+    "rescue_team",
+]
 
 CELL_TIMEOUT_S = 300.0
 # Below the index's folder, one folder a team.
@@ -44,12 +53,14 @@ class Override:
         value: text as typed by hand, or a value from YAML.
         typed: the value is a text that still must be read as one.
         origin: where it stands, such as ``teams.csv line 7``; empty for ``--set``.
+        european: it stands in a table whose numbers may have decimal commas, so that a point may part thousands.
     """
 
     path: str
     value: Any
     typed: bool = True
     origin: str = ""
+    european: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,6 +151,7 @@ def _made(job: Job, lost: Lost | None) -> dict[str, Any]:
                 f"{job.origin}: the team is {loaded.scenario.team!r}, but its line reads as {job.team!r}: write the name "
                 "as plain text on one line"
             )
+        refuse_ambiguous(job.overrides, loaded)
         # Only now: what cannot be loaded needs nothing of it.
         from afterload.report.packet import PacketJob, build_packet, relevant
 
@@ -156,6 +168,28 @@ def _made(job: Job, lost: Lost | None) -> dict[str, Any]:
     # The manifest comes last: it vouches for the others.
     write_all({**built.contents, job.folder / MANIFEST: manifest})
     return told
+
+
+# A number with points where thousands would be parted, and nothing else that tells what they are: 1.200, 1.200/min.
+_TWO_READINGS = re.compile(r"([0-9]{1,3})\.([0-9]{3})(?![0-9.,])(.*)", re.DOTALL)
+
+
+def refuse_ambiguous(overrides: tuple[Override, ...], loaded: LoadedScenario) -> None:
+    """Raise :class:`InputError` for a number of a European table that reads in two ways, a thousand times apart."""
+    from afterload.scenario import Scenario
+    from afterload.scenario.overrides import takes_text
+
+    last = {item.path: item for item in overrides}
+    for item in last.values():
+        found = _TWO_READINGS.fullmatch(item.value.strip()) if item.european and item.typed else None
+        if found is None or found[1].startswith("0") or takes_text(loaded.tree.data, item.path, Scenario):
+            continue
+        whole, rest = f"{found[1]}{found[2]}", found[3]
+        part = f"{found[1]}.{found[2].rstrip('0') or '0'}"
+        raise InputError(
+            f"{item.origin} column {item.path} ({item.value!r}): can be read as {whole}{rest} or as {part}{rest}, since the "
+            f"table has semicolons or decimal commas; accepted: {whole}{rest}, or {part}{rest}"
+        )
 
 
 def _record(

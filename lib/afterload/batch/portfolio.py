@@ -261,6 +261,11 @@ def limit_numbers(limit: SharedLimit) -> dict[str, float | None]:
     }
 
 
+def check_previous(index: Mapping[str, Any]) -> None:
+    """Raise :class:`InputError` where an index is none that :func:`build_portfolio` can compare with."""
+    _previous(index)
+
+
 def _previous(index: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers of the last run by stable name. Raises :class:`InputError` for anything but an index of this version."""
     try:

@@ -405,7 +405,9 @@ def _ranges(
     found: dict[str, tuple[float, float, float]] = {}
     if scenario is None:
         return found, []
-    replaced = {dotted(path) for path in overridden}
+    # One that is given its range for this run too keeps it.
+    ranged = {str(path[1]) for path in overridden if path[0] == "uncertain" and len(path) > 1}
+    replaced = {dotted(path) for path in overridden} - ranged
     for path in scenario.uncertain:
         if path in replaced:
             # Whoever sets a value for this run asks about that value: its range is of the other one.

@@ -8,11 +8,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from afterload.errors import InputError, OverrideError, UnitError
+from afterload.scenario.coupled_schema import UncertainValue
 from afterload.scenario.fields import Inside, Section, element_of, holds_text, section_in
 from afterload.scenario.problems import dotted, nearest
 from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, plain, read_text
 
-__all__ = ["Overrides", "Typed", "apply_edits", "apply_overrides", "gather_overrides", "locate", "read_overrides"]
+__all__ = [
+    "Overrides",
+    "Typed",
+    "apply_edits",
+    "apply_overrides",
+    "gather_overrides",
+    "locate",
+    "read_overrides",
+    "takes_text",
+]
 
 Overrides = Mapping[str, Any] | Iterable[str] | str | None
 
@@ -154,6 +164,12 @@ def locate(data: Any, path: str, root: type[Section]) -> DataPath:
     return (*above, last)
 
 
+def takes_text(data: Any, path: str, root: type[Section]) -> bool:
+    """Whether the field that a path names holds text. Raises :class:`OverrideError` like :func:`apply_overrides`."""
+    _, _, seen = _set(copy.deepcopy(data), path, Typed("0"), root, path, settled=True)
+    return isinstance(seen, str)
+
+
 def _kind_below(kind: Any, key: str) -> Any:
     if isinstance(kind, Inside):
         return kind.section
@@ -241,6 +257,9 @@ def _written_out(section: type[Section], text: str) -> dict[str, Any] | None:
         return None  # the short form is wrong too: validation says so
 
 
+_ENDS = tuple(UncertainValue.model_fields)
+
+
 def _step(here: Any, kind: Any, rest: str, origin: str, where: list[str | int]) -> tuple[str | int, str]:
     """Take the next key off the path: the longest known one that the rest begins with."""
     head = rest.split(".", 1)[0]
@@ -250,6 +269,10 @@ def _step(here: Any, kind: Any, rest: str, origin: str, where: list[str | int]) 
         return _item(here, rest, head, origin, where)
     if isinstance(kind, type) and issubclass(kind, Section):
         known = list(kind.keys())
+    elif isinstance(kind, Inside) and issubclass(kind.section, UncertainValue):
+        # A range may be new, and its name is itself a path: whether that can have one is for validation to say.
+        path, end = next(((rest.removesuffix(f".{end}"), end) for end in _ENDS if rest.endswith(f".{end}")), (rest, ""))
+        return path, end
     elif isinstance(here, dict):
         known = [str(key) for key in here]
     else:
