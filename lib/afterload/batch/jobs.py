@@ -198,7 +198,7 @@ def _record(
     from afterload.batch.record import team_record
 
     record = team_record(loaded, estimates, plan, recovery, team_id=job.id)
-    return record | (_judged(estimates, dict(job.objectives)) if job.objectives else {})
+    return record | (_judged(estimates, dict(job.objectives), recovery) if job.objectives else {})
 
 
 def _linked(job: Job, record: dict[str, Any], contents: Mapping[Path, str]) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _linked(job: Job, record: dict[str, Any], contents: Mapping[Path, str]) -> d
     return {**record, "links": {name: f"{TEAMS}/{job.id}/{file}" for name, file in files.items() if file in names}}
 
 
-def _judged(estimates: Estimates, objectives: Mapping[str, float]) -> dict[str, Any]:
+def _judged(estimates: Estimates, objectives: Mapping[str, float], recovery: CoupledEstimate | None) -> dict[str, Any]:
     """The part of a record that tells of objectives, for those of this batch."""
     from afterload.plan.objectives import verdicts
 
@@ -217,7 +217,7 @@ def _judged(estimates: Estimates, objectives: Mapping[str, float]) -> dict[str, 
             "name": item.name, "subject": item.subject, "limit": item.limit, "value": item.value, "level": item.level,
             "met": item.met, "words": item.words,
         }
-        for item in verdicts(estimates, objectives)
+        for item in verdicts(estimates, objectives, recovery)
     ]  # fmt: skip
     return {"verdicts": judged, "met": all(item["met"] for item in judged) if judged else None}
 
