@@ -65,7 +65,7 @@ def test_a_verdict_over_uncertain_inputs_is_that_at_p90():
 def test_a_verdict_is_that_of_the_coupled_recovery():
     # 165 min alone, at 2,450/min of service; with 600/min of direct traffic that is more than orders-table bears.
     text = answer("queues.orders.service_rate=2450/min").text
-    assert "for orders alone, and never with everything acting on each other" in text
+    assert "for orders alone, and never at these rates with everything acting on each other" in text
     assert "the objective of 240 min is missed without end" in text
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -216,6 +218,30 @@ def test_a_second_run_does_only_what_changed(batch: Batch, scenarios: Batch, wor
     (done.site / "index.html").unlink()
     assert run("--set", "owner=other")[0] == set()
     assert (done.site / "index.html").exists()
+
+
+def test_what_was_entered_into_the_plan_is_in_its_markdown_and_json_after_a_rerun(
+    batch: Batch, scenarios: Batch
+) -> None:
+    scenarios(QUEUE, a="works")
+    done = batch("scenarios")
+    folder = done.site / "teams" / "a"
+    table = folder / "a-plan.csv"
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        if row["id"].startswith("drain-cap:"):
+            row |= {"agreed_owner": "Ann", "due": "2026-12-01", "progress": "begun", "note": "soon"}
+    with table.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert "1 team: 1 made" in batch("scenarios", "--resume").err
+    words = "Entered: agreed owner Ann; due 2026-12-01; progress begun; note soon."
+    assert words in (folder / "a-plan.md").read_text("utf-8")
+    changes = json.loads((folder / "a-plan.json").read_text("utf-8"))["changes"]
+    assert [item["agreed_owner"] for item in changes if item["id"].startswith("drain-cap:")] == ["Ann"]
+    assert "1 team: 1 up to date" in batch("scenarios", "--resume").err
 
 
 def test_a_run_with_nothing_to_do_loads_nothing_heavy(
