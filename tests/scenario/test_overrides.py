@@ -397,7 +397,8 @@ def test_where_follows_the_form_in_the_file(load: Load, example: str) -> None:
 def test_the_tree_given_is_not_changed(example: str) -> None:
     data = read_text(example, "x").data
     before = copy.deepcopy(data)
-    changed, given = apply_overrides(data, {RATE: "5/min", "queues.orders.drain_cap.concurrency": 4}, Scenario)
+    changed, given, values = apply_overrides(data, {RATE: "5/min", "queues.orders.drain_cap.concurrency": 4}, Scenario)
+    assert values == {RATE: "5/min", "queues.orders.drain_cap.concurrency": 4}
     assert data == before
     assert changed["queues"]["orders"]["arrival_rate"] == "5/min"
     assert "drain_cap" not in data["queues"]["orders"]
