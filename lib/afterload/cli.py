@@ -143,13 +143,15 @@ def check(file: str | None, example: str | None, overrides: tuple[str, ...]) -> 
     loaded = load_scenario(_example_path(example) if example is not None else str(file), overrides)
     from afterload.coupling import couple, estimate_recovery
     from afterload.estimates import estimate
+    from afterload.figures.answer import spread_sentences
     from afterload.figures.recovery import differing_sentences
     from afterload.figures.summary import summary
 
     estimates = estimate(loaded)
     echo("\n".join(summary(estimates)))
     coupling = couple(loaded)
-    for line in differing_sentences(None if coupling is None else estimate_recovery(coupling), estimates.queues):
+    recovery = None if coupling is None else estimate_recovery(coupling)
+    for line in (*spread_sentences(estimates, recovery), *differing_sentences(recovery, estimates.queues)):
         echo(line)
 
 

@@ -32,7 +32,7 @@ from afterload.model.queues import QueueLoad
 from afterload.model.uncertainty import Mover, Range, Spread, draw, movers, spread
 from afterload.scenario import LoadedScenario
 
-__all__ = ["ClientRetries", "CoupledEstimate", "Coupling", "Variant", "couple", "estimate_recovery"]
+__all__ = ["ClientRetries", "CoupledEstimate", "Coupling", "Variant", "couple", "draw_recovery", "estimate_recovery"]
 
 DRAWS = 1_000
 SEED = 20_251_020
@@ -71,7 +71,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class CoupledEstimate:
-    """The coupled recovery of one scenario: as it is, what else could happen, and how sure that is."""
+    """The coupled recovery of one scenario: as it is, what else could happen, and how sure that is.
+
+    ``drawn`` has the results of all draws, of which every percentile is taken; None without uncertain inputs.
+    """
 
     coupling: Coupling
     today: Variant
@@ -80,6 +83,7 @@ class CoupledEstimate:
     fresh: Mapping[str, Spread] = field(default_factory=dict)
     movers: tuple[Mover[Input], ...] = ()
     draws: int = 0
+    drawn: CoupledResult | None = None
 
 
 def _shifted(profile: RateProfile, minutes: float) -> RateProfile:
@@ -362,8 +366,7 @@ def estimate_recovery(coupling: Coupling, draws: int = DRAWS, seed: int = SEED) 
     if not coupling.ranges:
         return CoupledEstimate(coupling, today, tuple(others))
     generator = np.random.default_rng(seed)
-    values = draw(coupling.ranges, draws, generator)
-    result = simulate(system, values)
+    result = _drawn(coupling, draws, generator)
 
     def answer(inputs: dict[Input, FloatArray]) -> FloatArray:
         answers = simulate(system, inputs).drain_min
@@ -378,7 +381,23 @@ def estimate_recovery(coupling: Coupling, draws: int = DRAWS, seed: int = SEED) 
         {name: spread(result.fresh_age_back_min[:, place]) for place, name in enumerate(names)},
         tuple(movers(coupling.ranges, answer, generator)) if names else (),
         draws,
+        result,
     )
+
+
+def draw_recovery(
+    coupling: Coupling, draws: int = DRAWS, seed: int = SEED
+) -> tuple[CoupledResult, CoupledResult | None]:
+    """The recovery at the likely inputs and its draws, None without uncertain ones: those of :func:`estimate_recovery`.
+
+    For whoever needs no more of it, such as a gate.
+    """
+    likely = trace(coupling.system).result
+    return likely, _drawn(coupling, draws, np.random.default_rng(seed)) if coupling.ranges else None
+
+
+def _drawn(coupling: Coupling, draws: int, generator: np.random.Generator) -> CoupledResult:
+    return simulate(coupling.system, draw(coupling.ranges, draws, generator))
 
 
 def _variant(name: str, system: CoupledSystem) -> Variant:

@@ -10,11 +10,14 @@ from typing import Any
 import jsonschema
 import pytest
 
+from afterload.coupling import couple, estimate_recovery
 from afterload.estimates import estimate
+from afterload.figures.answer import answer
 from afterload.plan import build_plan
 from afterload.plan.objectives import verdicts
 from afterload.resources import resource
 from afterload.scenario import load_scenario
+from afterload.units import format_minutes
 
 SCHEMA = json.loads(resource("data", "record.schema.json").read_text(encoding="utf-8"))
 SHARED = """
@@ -152,3 +155,27 @@ def test_the_limit_of_an_account_from_an_export(make_record: Callable[..., dict[
     file.write_text(text + SHARED + exports, encoding="utf-8")
     shares = make_record(file)["shares"]
     assert (shares["concurrency"], shares["concurrency_source"]) == (2_500, "export")
+
+
+@pytest.mark.parametrize("name", ["payments", "render-fleet"])
+def test_every_percentile_is_the_one_of_the_packet(make_record: Callable[..., dict[str, Any]], name: str) -> None:
+    """Index, JUnit, gate and the packet's first page say one number for one quantity."""
+    path = f"builtin:scenarios/{name}.yaml"
+    record, loaded = make_record(path), load_scenario(path)
+    estimates, recovery = estimate(loaded), estimate_recovery(couple(loaded))
+    results = record["results"]
+    page = answer(estimates, build_plan(estimates), recovery).text
+    low, high = format_minutes(results["fresh_p10_min"]), format_minutes(results["fresh_p90_min"])
+    assert results["draws"] == recovery.draws == 1_000
+    assert f"back at baseline {low} (P10) to {high} (P90)" in page
+    assert f"{low} to {high} P10 to P90 until fresh work is on time" in page
+    [gate] = [item for item in verdicts(estimates) if item.level == "P90"]
+    [own] = [item for item in record["verdicts"] if item["level"] == "P90"]
+    assert (own["words"], own["value"]) == (gate.words, pytest.approx(gate.value, abs=1e-6))
+    assert results["fresh_p90_min"] == own["value"]
+    assert high in gate.words
+    assert f"at P90 the objective of {format_minutes(gate.limit)} is {'met' if gate.met else 'missed'}" in page
+    if len(estimates.queues) == 1:
+        [spread] = recovery.fresh.values()
+        assert results["fresh_p10_min"] == pytest.approx(spread.p10, abs=1e-6)
+        assert results["fresh_p90_min"] == pytest.approx(spread.p90, abs=1e-6)

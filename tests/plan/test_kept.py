@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from afterload.errors import InputError
-from afterload.plan import plan_csv
+from afterload.plan import plan_csv, plan_markdown
 from afterload.plan.kept import COLUMNS, GONE, read_kept
 from afterload.plan.trackers import github_json, github_script, jira_csv
 
@@ -55,6 +55,22 @@ def test_entries_of_a_line_that_is_gone_are_not_lost(made, queue, tmp_path):
     kept = {"age-limit:queues.other": dict.fromkeys(COLUMNS, "x")}
     rows = list(csv.DictReader(io.StringIO(plan_csv(other.plan, kept), newline="")))
     assert (rows[-1]["id"], rows[-1]["status"], rows[-1]["note"]) == ("age-limit:queues.other", GONE, "x")
+
+
+def test_what_was_entered_stands_in_the_markdown_too(made):
+    entries = {"agreed_owner": "Ana's | team", "due": "2026-01-15", "progress": "half", "note": "see\n[wiki]"}
+    gone = {"agreed_owner": "Bo", "due": "", "progress": "", "note": "moved"}
+    text = plan_markdown(made.plan, made.estimates, {LINE: entries, "age-limit:queues.other": gone})
+    plain = plan_markdown(made.plan, made.estimates)
+    words = r"Entered: agreed owner Ana's \| team; due 2026-01-15; progress half; note see \[wiki\]."
+    assert text.count(words) == 1
+    section = text[text.index("## ", text.index(words) - 400) :].split("\n## ")[0]
+    assert words in section
+    rows = [row for row in text.splitlines() if row.startswith("| ")]
+    [line] = [row for row in rows if row not in plain.splitlines()]
+    assert line.endswith(r"| Ana's \| team |")
+    assert f"## Entered for lines that are {GONE}\n\n- age-limit:queues.other: agreed owner Bo; note moved\n" in text
+    assert "Entered" not in plain
 
 
 def test_no_file_keeps_nothing_and_an_untouched_one_neither(made, tmp_path):

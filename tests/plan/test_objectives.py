@@ -6,9 +6,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from afterload.coupling import couple, estimate_recovery
 from afterload.errors import InputError
 from afterload.estimates import estimate
 from afterload.plan.objectives import junit, read_objective, verdicts
+from afterload.plan.worth import measured_recovery
 from afterload.scenario import load_scenario
 
 
@@ -51,6 +53,29 @@ def test_stacks_and_fleets_by_name():
     assert found["multiplier"].subject == "call_stacks.checkout"
     assert not found["launch"].met
     assert found["launch"].value == pytest.approx(1000 / 60 + 2.5)
+
+
+def test_verdicts_have_the_draws_of_the_packet(make):
+    """One number a quantity: what a gate says at P90 is what the recovery chapter shows, and the same on every way."""
+    uncertain = {"queues.q.service_rate": {"low": "1,500/min", "high": "2,400/min"}}
+    made = make(queues={"q": {"arrival_rate": "1,200/min", "service_rate": "1,800/min"}}, uncertain=uncertain)
+    recovery = estimate_recovery(couple(made.estimates.loaded))
+    asked = {"fresh": 344, "drain": 344, "lost": 0, "attempts": 1}
+    assert verdicts(made.estimates, asked) == verdicts(made.estimates, asked, recovery)
+    found = {(item.name, item.level): item.value for item in verdicts(made.estimates, asked, recovery)}
+    assert found["drain", "P90"] == recovery.drain["q"].p90
+    assert found["fresh", "P90"] == recovery.fresh["q"].p90
+    assert found["drain", "likely"] == pytest.approx(344)
+    measured = measured_recovery(made.estimates.loaded)
+    assert measured.spread("empty_min") == (recovery.drain["q"].p10, recovery.drain["q"].p90)
+    # P90 by its definition: 900 of the 1,000 draws stay within it.
+    drains = recovery.drawn.drain_min[:, 0]
+    assert len(drains) == recovery.draws == 1_000
+    assert (drains <= found["drain", "P90"]).sum() == 900
+    # The edges of the verdict are those of that one number.
+    at, below = recovery.drain["q"].p90, recovery.drain["q"].p90 - 0.1
+    assert of(made, drain=at)["drain", "P90"].met
+    assert not of(made, drain=below)["drain", "P90"].met
 
 
 def test_nine_of_ten_draws_must_meet_it(make):

@@ -397,7 +397,8 @@ def test_where_follows_the_form_in_the_file(load: Load, example: str) -> None:
 def test_the_tree_given_is_not_changed(example: str) -> None:
     data = read_text(example, "x").data
     before = copy.deepcopy(data)
-    changed, given = apply_overrides(data, {RATE: "5/min", "queues.orders.drain_cap.concurrency": 4}, Scenario)
+    changed, given, values = apply_overrides(data, {RATE: "5/min", "queues.orders.drain_cap.concurrency": 4}, Scenario)
+    assert values == {RATE: "5/min", "queues.orders.drain_cap.concurrency": 4}
     assert data == before
     assert changed["queues"]["orders"]["arrival_rate"] == "5/min"
     assert "drain_cap" not in data["queues"]["orders"]
@@ -433,3 +434,46 @@ def test_any_override_loads_or_is_refused(load: Load, parts: list[str], value: A
         except AfterloadError:
             continue
         assert loaded.scenario.team
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "text"),
+    [
+        ("shared.account", "111122223333", "111122223333"),
+        ("shared.account", "012345678901", "012345678901"),
+        ("owner", "12", "12"),
+        ("owner", "1.40", "1.40"),
+        ("owner", "true", "true"),
+        ("owner", "Team: A", "Team: A"),
+        ("owner", "- on call", "- on call"),
+        ("owner", "'12'", "12"),
+        ("queues.orders.resources.function", "1e3", "1e3"),
+    ],
+)
+def test_what_is_typed_for_text_is_text_in_every_process(path: str, value: str, text: str, load: Load) -> None:
+    loaded = load([f"{path}={value}"])
+    assert loaded.overrides == {path: text}
+    # As a packet's parameters go: as JSON or Python source, and read again by the chapter.
+    again = load(json.loads(json.dumps(dict(loaded.overrides))))
+    assert (again.scenario, again.digest, again.overrides) == (loaded.scenario, loaded.digest, loaded.overrides)
+
+
+def test_whole_numbers_given_for_text_are_text_and_for_counts_are_counts(load: Load) -> None:
+    # papermill -y '{overrides: {shared.account: 111122223333}}' gives a number.
+    loaded = load({"shared.account": 111122223333, "queues.orders.max_receives": 5})
+    assert loaded.scenario.shared.account == "111122223333"
+    assert loaded.scenario.queues["orders"].max_receives == 5
+    assert loaded.overrides == {"shared.account": "111122223333", "queues.orders.max_receives": 5}
+
+
+def test_a_float_for_text_is_refused_since_its_last_zeros_are_gone(refusal: Refusal) -> None:
+    assert "--set owner: 1.4 is not text; accepted: text; put quotes around it" in refusal(
+        {"owner": 1.4}, ScenarioError
+    )
+
+
+def test_text_inside_a_section_that_is_set_whole_keeps_its_digits(load: Load) -> None:
+    loaded = load(["shared={account: 111122223333, region: 1.40, concurrency: 2000}"])
+    assert loaded.overrides == {"shared": {"account": "111122223333", "region": "1.40", "concurrency": 2000}}
+    again = load(json.loads(json.dumps(dict(loaded.overrides))))
+    assert (again.scenario, again.digest) == (loaded.scenario, loaded.digest)

@@ -8,20 +8,31 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from afterload.batch.jobs import Override
-from afterload.batch.teams_csv import TEAM, TeamsTable, read_teams
+from afterload.batch.teams_csv import TEAM, Row, TeamsTable, read_teams
 from afterload.errors import AfterloadError, InputError, NotFoundError, OverrideError
 from afterload.files import slug
 from afterload.resources import BUILTIN, builtin_path, resource
 from afterload.yamltree import MAX_BYTES, read_file, read_text
 
-__all__ = ["Given", "collect", "collect_table", "expand", "read_team_overrides", "refuse_unknown_columns"]
+__all__ = [
+    "Given",
+    "collect",
+    "collect_all",
+    "collect_table",
+    "expand",
+    "read_team_overrides",
+    "refuse_unknown_columns",
+]
 
+# The name of a file of overrides, and the values that it holds by team and path.
+ByTeam = tuple[str, dict[str, dict[str, Any]]]
 _ENDINGS = (".yaml", ".yml")
 _WILD = re.compile(r"[*?\[]")
 _TEAM_LINE = re.compile(r"^(?:team|\"team\"|'team')[ \t]*:(?:[ \t]|\r?$)", re.MULTILINE)
@@ -139,49 +150,62 @@ def read_team_overrides(path: str | Path) -> dict[str, dict[str, Any]]:
     return dict(tree.data)
 
 
-def collect(
-    names: Iterable[str], common: Sequence[Override] = (), by_team: tuple[str, dict[str, dict[str, Any]]] = ("", {})
-) -> list[Given]:
-    """One :class:`Given` a scenario file, in the order of their ids.
-
-    ``by_team`` is the name of the file of overrides and what it holds. Raises :class:`InputError` where two teams would
-    write the same files, naming both, or the overrides speak of a team that is not among the files.
-    """
-    given = []
-    for name in names:
-        path = name if name.startswith(BUILTIN) else str(Path(name).absolute())
-        team, problem = _team_of(name)
-        for item in common:
-            if item.path == TEAM:
-                team = str(item.value).strip()
-        own = _own(by_team, team)
-        team = next((str(item.value) for item in reversed(own) if item.path == TEAM), team)
-        given.append(Given("", team, path, name, (*common, *own), problem))
-    _refuse_strangers(by_team, (_team_of(name)[0] for name in names), given)
-    return _with_ids(given)
+def collect(names: Iterable[str], common: Sequence[Override] = (), by_team: ByTeam = ("", {})) -> list[Given]:
+    """One :class:`Given` a scenario file, in the order of their ids; see :func:`collect_all`."""
+    return collect_all(names, "", None, common, by_team)
 
 
 def collect_table(
-    base: str,
-    file: str | Path,
-    common: Sequence[Override] = (),
-    by_team: tuple[str, dict[str, dict[str, Any]]] = ("", {}),
+    base: str, file: str | Path, common: Sequence[Override] = (), by_team: ByTeam = ("", {})
 ) -> tuple[list[Given], TeamsTable]:
     """One :class:`Given` a row of a table of teams over the scenario ``base``, and the table.
 
-    Raises like :func:`collect` and :func:`afterload.batch.teams_csv.read_teams`.
+    Raises like :func:`collect_all` and :func:`afterload.batch.teams_csv.read_teams`.
     """
     table = read_teams(file)
-    path = base if base.startswith(BUILTIN) else str(Path(base).expanduser().absolute())
+    return collect_all((), base, table, common, by_team), table
+
+
+def collect_all(
+    names: Iterable[str],
+    base: str,
+    table: TeamsTable | None,
+    common: Sequence[Override] = (),
+    by_team: ByTeam = ("", {}),
+) -> list[Given]:
+    """One :class:`Given` a scenario file and a row of the table over the scenario ``base``, in the order of their ids.
+
+    ``by_team`` is the name of the file of overrides and what it holds. Teams that would write the same files have a
+    problem that names them. Raises :class:`InputError` where the overrides speak of a team that is not there.
+    """
     given = []
-    for row in table.rows:
-        place = f"{table.name} line {row.line}"
-        cells = [Override(column, cell, True, place) for column, cell in row.cells]
-        team = Override(TEAM, row.team, False, place)
-        own = _own(by_team, row.team)
-        given.append(Given("", row.team, path, place, (*common, team, *cells, *own), row.problem))
-    _refuse_strangers(by_team, (row.team for row in table.rows), given)
-    return _with_ids(given), table
+    known = set()
+    for name in names:
+        item, team = _of_file(name, common, by_team)
+        given.append(item)
+        known.add(team)
+    if table is not None:
+        given += [_of_row(row, base, table, common, by_team) for row in table.rows]
+    _refuse_strangers(by_team, known, given)
+    return _with_ids(given)
+
+
+def _of_file(name: str, common: Sequence[Override], by_team: ByTeam) -> tuple[Given, str]:
+    """What is given by a scenario file, and the team as the file names it."""
+    path = name if name.startswith(BUILTIN) else str(Path(name).absolute())
+    written, problem = _team_of(name)
+    team = next((str(item.value).strip() for item in reversed(common) if item.path == TEAM), written)
+    own = _own(by_team, team)
+    team = next((str(item.value) for item in reversed(own) if item.path == TEAM), team)
+    return Given("", team, path, name, (*common, *own), problem), written
+
+
+def _of_row(row: Row, base: str, table: TeamsTable, common: Sequence[Override], by_team: ByTeam) -> Given:
+    path = base if base.startswith(BUILTIN) else str(Path(base).expanduser().absolute())
+    place = f"{table.name} line {row.line}"
+    cells = [Override(column, cell, True, place, table.european) for column, cell in row.cells]
+    team = Override(TEAM, row.team, False, place)
+    return Given("", row.team, path, place, (*common, team, *cells, *_own(by_team, row.team)), row.problem)
 
 
 def refuse_unknown_columns(base: str, table: TeamsTable) -> None:
@@ -203,14 +227,12 @@ def refuse_unknown_columns(base: str, table: TeamsTable) -> None:
             raise InputError(f"{table.name} line {table.header_line} column {column}: {words}") from None
 
 
-def _own(by_team: tuple[str, dict[str, dict[str, Any]]], team: str) -> tuple[Override, ...]:
+def _own(by_team: ByTeam, team: str) -> tuple[Override, ...]:
     name, values = by_team
     return tuple(Override(path, value, False, name) for path, value in values.get(team, {}).items())
 
 
-def _refuse_strangers(
-    by_team: tuple[str, dict[str, dict[str, Any]]], teams: Iterable[str], given: Sequence[Given]
-) -> None:
+def _refuse_strangers(by_team: ByTeam, teams: Iterable[str], given: Sequence[Given]) -> None:
     known = {*teams, *(item.team for item in given)}
     strangers = [team for team in by_team[1] if team not in known]
     if strangers:
@@ -259,26 +281,35 @@ def _team_text(text: str) -> str:
     return line.rstrip("\r")
 
 
+# Others with the same files that a problem names.
+_MOST_NAMED = 3
+
+
 def _with_ids(given: list[Given]) -> list[Given]:
-    taken: dict[str, Given] = {}
-    usable = [item for item in given if not item.problem]
-    for item in usable:
-        name = slug(item.team)
-        if name in taken:
-            other = taken[name]
-            raise InputError(
-                f"{other.origin} (team {other.team!r}) and {item.origin} (team {item.team!r}) would write the same files, "
-                f"{name}.html and others: give one of them another name"
-            )
-        taken[name] = item
-    done = [replace(item, id=name) for name, item in taken.items()]
-    names = set(taken)
+    sharing: dict[str, list[Given]] = defaultdict(list)
     for item in given:
-        if item.problem:
+        if not item.problem:
+            sharing[slug(item.team)].append(item)
+    done = [replace(items[0], id=name) for name, items in sharing.items() if len(items) == 1]
+    names = {item.id for item in done}
+    # Whoever has a problem takes no name from one that has none.
+    for item in given:
+        same = [] if item.problem else sharing[slug(item.team)]
+        if item.problem or len(same) > 1:
             base, number = slug(item.team or item.origin), 2
             name = base
             while name in names:
                 name, number = f"{base}-{number}", number + 1
             names.add(name)
-            done.append(replace(item, id=name))
+            done.append(replace(item, id=name, problem=item.problem or _same_files(item, same)))
     return sorted(done, key=lambda item: item.id)
+
+
+def _same_files(item: Given, same: Sequence[Given]) -> str:
+    others = [each for each in same[: _MOST_NAMED + 1] if each is not item][:_MOST_NAMED]
+    named = " and ".join(f"{each.origin} (team {each.team!r})" for each in others)
+    more = f" and {len(same) - 1 - len(others)} more" if len(same) - 1 > len(others) else ""
+    return (
+        f"{item.origin} (team {item.team!r}) and {named}{more} would write the same files, {slug(item.team)}.html and "
+        "others, so none of them is made: give each another name"
+    )

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from afterload.report.workers import Problem
     from afterload.scenario import LoadedScenario
 
-__all__ = ["CELL_TIMEOUT_S", "TEAMS", "Job", "Override", "make_team", "merged_overrides", "rescue_team"]
+__all__ = [
+    "CELL_TIMEOUT_S",
+    "TEAMS",
+    "Job",
+    "Override",
+    "make_team",
+    "merged_overrides",
+    "refuse_ambiguous",
+    "rescue_team",
+]
 
 CELL_TIMEOUT_S = 300.0
 # Below the index's folder, one folder a team.
@@ -44,12 +53,14 @@ class Override:
         value: text as typed by hand, or a value from YAML.
         typed: the value is a text that still must be read as one.
         origin: where it stands, such as ``teams.csv line 7``; empty for ``--set``.
+        european: it stands in a table whose numbers may have decimal commas, so that a point may part thousands.
     """
 
     path: str
     value: Any
     typed: bool = True
     origin: str = ""
+    european: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,11 +95,11 @@ class Job:
 
 def merged_overrides(overrides: tuple[Override, ...]) -> dict[str, Any]:
     """Values by path; of two for one path the later one counts. Raises :class:`OverrideError` for text of a wrong form."""
-    from afterload.scenario import read_overrides
+    from afterload.scenario.overrides import gather_overrides
 
     merged: dict[str, Any] = {}
     for item in overrides:
-        given = read_overrides([f"{item.path}={item.value}"] if item.typed else {item.path: item.value})
+        given = gather_overrides([f"{item.path}={item.value}"] if item.typed else {item.path: item.value})
         for path, value in given.items():
             # The last one given stands last, as if it were the only one.
             merged.pop(path, None)
@@ -140,6 +151,7 @@ def _made(job: Job, lost: Lost | None) -> dict[str, Any]:
                 f"{job.origin}: the team is {loaded.scenario.team!r}, but its line reads as {job.team!r}: write the name "
                 "as plain text on one line"
             )
+        refuse_ambiguous(job.overrides, loaded)
         # Only now: what cannot be loaded needs nothing of it.
         from afterload.report.packet import PacketJob, build_packet, relevant
 
@@ -148,7 +160,7 @@ def _made(job: Job, lost: Lost | None) -> dict[str, Any]:
         built = build_packet(packet, lost=lost, told=lambda *results: records.append(_record(job, loaded, *results)))
     told = {
         "record": _linked(job, records[0], built.contents) if records else None,
-        "failures": list(built.failures),
+        "failures": [_placed(failure, job.overrides) for failure in built.failures],
         "warnings": list(built.warnings),
         "files": [path.name for path in built.contents],
     }
@@ -158,13 +170,35 @@ def _made(job: Job, lost: Lost | None) -> dict[str, Any]:
     return told
 
 
+# A number with points where thousands would be parted, and nothing else that tells what they are: 1.200, 1.200/min.
+_TWO_READINGS = re.compile(r"([0-9]{1,3})\.([0-9]{3})(?![0-9.,])(.*)", re.DOTALL)
+
+
+def refuse_ambiguous(overrides: tuple[Override, ...], loaded: LoadedScenario) -> None:
+    """Raise :class:`InputError` for a number of a European table that reads in two ways, a thousand times apart."""
+    from afterload.scenario import Scenario
+    from afterload.scenario.overrides import takes_text
+
+    last = {item.path: item for item in overrides}
+    for item in last.values():
+        found = _TWO_READINGS.fullmatch(item.value.strip()) if item.european and item.typed else None
+        if found is None or found[1].startswith("0") or takes_text(loaded.tree.data, item.path, Scenario):
+            continue
+        whole, rest = f"{found[1]}{found[2]}", found[3]
+        part = f"{found[1]}.{found[2].rstrip('0') or '0'}"
+        raise InputError(
+            f"{item.origin} column {item.path} ({item.value!r}): can be read as {whole}{rest} or as {part}{rest}, since the "
+            f"table has semicolons or decimal commas; accepted: {whole}{rest}, or {part}{rest}"
+        )
+
+
 def _record(
     job: Job, loaded: LoadedScenario, estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None
 ) -> dict[str, Any]:
     from afterload.batch.record import team_record
 
     record = team_record(loaded, estimates, plan, recovery, team_id=job.id)
-    return record | (_judged(estimates, dict(job.objectives)) if job.objectives else {})
+    return record | (_judged(estimates, dict(job.objectives), recovery) if job.objectives else {})
 
 
 def _linked(job: Job, record: dict[str, Any], contents: Mapping[Path, str]) -> dict[str, Any]:
@@ -174,7 +208,7 @@ def _linked(job: Job, record: dict[str, Any], contents: Mapping[Path, str]) -> d
     return {**record, "links": {name: f"{TEAMS}/{job.id}/{file}" for name, file in files.items() if file in names}}
 
 
-def _judged(estimates: Estimates, objectives: Mapping[str, float]) -> dict[str, Any]:
+def _judged(estimates: Estimates, objectives: Mapping[str, float], recovery: CoupledEstimate | None) -> dict[str, Any]:
     """The part of a record that tells of objectives, for those of this batch."""
     from afterload.plan.objectives import verdicts
 
@@ -183,7 +217,7 @@ def _judged(estimates: Estimates, objectives: Mapping[str, float]) -> dict[str, 
             "name": item.name, "subject": item.subject, "limit": item.limit, "value": item.value, "level": item.level,
             "met": item.met, "words": item.words,
         }
-        for item in verdicts(estimates, objectives)
+        for item in verdicts(estimates, objectives, recovery)
     ]  # fmt: skip
     return {"verdicts": judged, "met": all(item["met"] for item in judged) if judged else None}
 

@@ -20,7 +20,7 @@ from afterload.findings.audit.inventory import inventory_of
 from afterload.model.curves import RateProfile
 from afterload.plan import Plan, PlanItem
 from afterload.plan.objectives import verdicts
-from afterload.plan.worth import CASES, Measured
+from afterload.plan.worth import CASES, Measured, measured_recovery
 from afterload.report.packet import slug
 from afterload.scenario import Fleet, LoadedScenario
 
@@ -58,7 +58,7 @@ def team_record(
             "name": item.name, "subject": item.subject, "limit": _rounded(item.limit), "value": _rounded(item.value),
             "level": item.level, "met": item.met, "words": item.words,
         }
-        for item in verdicts(estimates, objectives)
+        for item in verdicts(estimates, objectives, recovery)
     ]  # fmt: skip
     incident = scenario.incident
     return {
@@ -97,16 +97,16 @@ def _rounded(value: float | None) -> float | None:
 def _results(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None) -> dict[str, Any]:
     """The headline numbers. ``couples`` tells if there is anything to recover: only then is None of a time never."""
     appraisal = plan.appraisal
-    today: Measured | None = None if appraisal is None else appraisal.today[CASES[0]]
+    today = None if recovery is None else measured_recovery(estimates.loaded, recovery)
     planned: Measured | None = None if appraisal is None else appraisal.planned[CASES[0]]
     worst, stack, fleet = estimates.worst_queue, estimates.worst_stack, estimates.slowest_fleet
-    low, high = (None, None) if today is None or not appraisal or not appraisal.draws else today.spread("fresh_min")
+    low, high = (None, None) if today is None or recovery is None or not recovery.draws else today.spread("fresh_min")
     return {
         "couples": today is not None,
         "fresh_min": None if today is None else _rounded(today.likely("fresh_min")),
         "fresh_p10_min": _rounded(low),
         "fresh_p90_min": _rounded(high),
-        "draws": 0 if appraisal is None else appraisal.draws,
+        "draws": 0 if recovery is None else recovery.draws,
         "drain_min": None if today is None else _rounded(today.likely("empty_min")),
         "planned_fresh_min": None if planned is None else _rounded(planned.likely("fresh_min")),
         "planned_drain_min": None if planned is None else _rounded(planned.likely("empty_min")),

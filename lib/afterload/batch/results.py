@@ -15,7 +15,17 @@ from afterload.errors import AfterloadError, ChapterError, InputError, Objective
 from afterload.files import write_all
 from afterload.resources import resource
 
-__all__ = ["INDEX", "State", "TeamResult", "ending", "index_problem", "junit_xml", "packet_of", "write_index"]
+__all__ = [
+    "INDEX",
+    "State",
+    "TeamResult",
+    "ending",
+    "index_problem",
+    "junit_xml",
+    "packet_of",
+    "read_previous",
+    "write_index",
+]
 
 INDEX = ("index.html", "index.json", "junit.xml")
 PREVIOUS = "previous.json"
@@ -106,18 +116,34 @@ def failures_of(results: Sequence[TeamResult]) -> list[tuple[str, str, str, str,
     return found
 
 
-def write_index(folder: Path, results: Sequence[TeamResult], library: str, previous: Path | None = None) -> bool:
+def read_previous(path: Path) -> dict[str, Any]:
+    """The ``index.json`` of another run, to compare with.
+
+    Raises :class:`InputError`, with the file, where it is none that this version can compare with.
+    """
+    from afterload.batch.portfolio import check_previous
+
+    document = _index(path)
+    try:
+        check_previous(document)
+    except InputError as problem:
+        raise InputError(f"{path}: {problem}") from None
+    return document
+
+
+def write_index(
+    folder: Path, results: Sequence[TeamResult], library: str, previous: Mapping[str, Any] | None = None
+) -> bool:
     """Write ``index.html``, ``index.json`` and ``junit.xml`` whole; False where they are there already.
 
-    The trend is against ``previous``, an index.json of another run; by default against the last run into this folder that
+    The trend is against ``previous``, what :func:`read_previous` gave; by default against the last run into this folder that
     was not interrupted and had other results. So a run with the same results writes the same bytes.
-    Raises :class:`OutputError` where a file cannot be written, and :class:`InputError` where ``previous`` is no index.
+    Raises :class:`OutputError` where a file cannot be written.
     """
     records, failures = records_of(results), failures_of(results)
-    given = None if previous is None else _index(previous)
     complete = not any(item.state == "cancelled" for item in results)
     page = [_text(path) for path in sorted(resource("templates", "batch").iterdir())]
-    key = _digest(json.dumps([library, page, records, failures, given], sort_keys=True, ensure_ascii=False))
+    key = _digest(json.dumps([library, page, records, failures, previous], sort_keys=True, ensure_ascii=False))
     state = _state(folder)
     if state.get("results_sha256") == key and _whole(folder, state):
         return False
@@ -128,7 +154,7 @@ def write_index(folder: Path, results: Sequence[TeamResult], library: str, previ
         kept = _text(folder / INDEX[1])
         if kept is not None:
             contents[folder / PREVIOUS] = kept
-    before = given if previous is not None else (None if kept is None else json.loads(kept))
+    before = previous if previous is not None else (None if kept is None else json.loads(kept))
     try:
         html, document = _index_files(records, failures, before)
     except InputError:
@@ -145,7 +171,7 @@ def write_index(folder: Path, results: Sequence[TeamResult], library: str, previ
 
 
 def _index_files(
-    records: list[dict[str, Any]], failures: list[tuple[str, str, str, str, str]], previous: dict[str, Any] | None
+    records: list[dict[str, Any]], failures: list[tuple[str, str, str, str, str]], previous: Mapping[str, Any] | None
 ) -> tuple[str, str]:
     from afterload.batch.index import index_html, index_json
     from afterload.batch.portfolio import build_portfolio
@@ -253,20 +279,29 @@ def ending(results: Sequence[TeamResult], gate: bool) -> AfterloadError | None:
     """The error that a batch ends with, after everything is written; None where all is well.
 
     Output that could not be written counts before packets that could not be made, these before wrong inputs, and broken
-    objectives come last, and only where they are asked for.
+    objectives come last, and only where they are asked for; their lines are told in any case.
     """
     kinds = [_kind(item) for item in results if not item.whole and item.state != "cancelled"]
+    lines = _broken_lines(results) if gate else []
     for group, error in _ENDINGS:
         if any(kind in group for kind in kinds):
-            count = f"{len(kinds)} of {len(results)} teams"
-            return error(f"{count} {'has' if len(kinds) == 1 else 'have'} no whole packet; the index tells why")
-    broken = [item for item in results if item.broken] if gate else []
-    if broken:
-        lines = [f"  {item.team}: {words}" for item in broken for words in item.broken]
-        if len(lines) > MOST_LINES:
-            lines[MOST_LINES:] = [f"  and {len(lines) - MOST_LINES} more, all in {INDEX[0]} and {INDEX[2]}"]
-        return ObjectiveError("\n".join([f"{len(broken)} of {len(results)} teams break objectives", *lines]))
-    return None
+            words = f"{'has' if len(kinds) == 1 else 'have'} no whole packet; the index tells why"
+            return error("\n".join([f"{len(kinds)} of {_teams(len(results))} {words}", *lines]))
+    return ObjectiveError("\n".join(lines)) if lines else None
+
+
+def _broken_lines(results: Sequence[TeamResult]) -> list[str]:
+    """How many teams break objectives, and which; nothing where none does."""
+    broken = [item for item in results if item.broken]
+    lines = [f"  {item.team}: {words}" for item in broken for words in item.broken]
+    if len(lines) > MOST_LINES:
+        lines[MOST_LINES:] = [f"  and {len(lines) - MOST_LINES} more, all in {INDEX[0]} and {INDEX[2]}"]
+    verb = "breaks" if len(broken) == 1 else "break"
+    return [f"{len(broken)} of {_teams(len(results))} {verb} objectives", *lines] if broken else []
+
+
+def _teams(number: int) -> str:
+    return "1 team" if number == 1 else f"{number} teams"
 
 
 def _kind(item: TeamResult) -> str:

@@ -26,7 +26,7 @@ from afterload.batch.digest import (
 from afterload.batch.inputs import Given, refuse_unknown_columns
 from afterload.batch.jobs import CELL_TIMEOUT_S, TEAMS, Job, make_team, rescue_team
 from afterload.batch.progress import JsonLog, Progress, first_line
-from afterload.batch.results import State, TeamResult, packet_of, write_index
+from afterload.batch.results import State, TeamResult, packet_of, read_previous, write_index
 from afterload.batch.teams_csv import TeamsTable
 from afterload.errors import ClusterError, OutputError
 from afterload.files import TEMPORARY
@@ -110,7 +110,10 @@ def make_jobs(plan: Plan, given: Sequence[Given]) -> list[Job]:
             continue
         folder = plan.folder / TEAMS / item.id
         # What is typed by hand is read as a value later: 5 is a number there, and "5" in YAML is a text.
-        values = tuple((each.path, f"{each.typed} {value_text(each.value)}") for each in item.overrides)
+        values = tuple(
+            (each.path, f"{each.typed}{' european' * each.european} {value_text(each.value)}")
+            for each in item.overrides
+        )
         basis = Basis(library, digests, scenario_name(folder, item.scenario), values, objectives)
         jobs.append(
             Job(
@@ -128,6 +131,8 @@ def run_batch(plan: Plan, given: Sequence[Given], progress_quiet: bool, log: Jso
     ``plan.previous`` is no index.
     """
     began = time.monotonic()
+    # What it shall be compared with is looked at before anything is made.
+    previous = None if plan.previous is None else read_previous(plan.previous)
     results: dict[str, TeamResult] = {}
     log.write("batch begins", teams=len(given), workers=plan.workers)
     for item in given:
@@ -183,7 +188,7 @@ def run_batch(plan: Plan, given: Sequence[Given], progress_quiet: bool, log: Jso
                 log.write("not done", team=each.team, id=each.id)
         written, index_error = False, None
         try:
-            written = write_index(plan.folder, ordered, library_digest(), plan.previous)
+            written = write_index(plan.folder, ordered, library_digest(), previous)
         except OutputError as problem:
             index_error = problem
         done = Done(ordered, stop.number, written, index_error, cluster_error)
@@ -261,7 +266,9 @@ def _failed(plan: Plan, given: Given, kind: str, text: str) -> TeamResult:
     scenario = scenario_name(plan.folder, given.scenario)
     state: Any = "cancelled" if kind == "cancelled" else "failed"
     seen = text.replace(f"{Path.cwd()}{os.sep}", "")
-    return TeamResult(given.id, given.team, scenario, state, {}, kind, _portable(plan, given, text), earlier, seen)
+    return TeamResult(
+        given.id, given.team or given.origin, scenario, state, {}, kind, _portable(plan, given, text), earlier, seen
+    )
 
 
 def _portable(plan: Plan, given: Given, text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ __all__ = ["Row", "TeamsTable", "read_teams"]
 
 MAX_BYTES = 20_000_000
 TEAM = "team"
+# A comma that parts no thousands: 1,5 or 0,25/min or 1.200,5.
+_DECIMAL_COMMA = re.compile(r"[0-9][0-9.]*,(?![0-9]{3}(?![0-9]))[0-9]+(?![0-9,])")
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,16 @@ class Row:
 
 @dataclass(frozen=True)
 class TeamsTable:
-    """The table's columns, without ``team``, and its rows."""
+    """The table's columns, without ``team``, and its rows.
+
+    ``european`` tells of semicolons between the cells, or of decimal commas in them: then ``1.200`` may be 1,200 or 1.2.
+    """
 
     name: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     header_line: int = 1
+    european: bool = False
 
 
 def read_teams(path: str | Path) -> TeamsTable:
@@ -47,9 +54,8 @@ def read_teams(path: str | Path) -> TeamsTable:
     text or no CSV, has no column ``team``, names a column twice or not at all, or holds no row.
     """
     name = str(path)
-    reader = csv.reader(
-        io.StringIO(text := _text(Path(path), name), newline=""), delimiter=_delimiter(text), strict=True
-    )
+    delimiter = _delimiter(text := _text(Path(path), name))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[Row] = []
     header: list[str] = []
     header_line = before = 0
@@ -75,7 +81,8 @@ def read_teams(path: str | Path) -> TeamsTable:
     if not rows:
         raise InputError(f"{name} line {header_line}: has no rows below its header; accepted: one row a team")
     columns = tuple(column for column in header if column != TEAM)
-    return TeamsTable(name, columns, tuple(rows), header_line)
+    european = delimiter == ";" or any(_DECIMAL_COMMA.match(cell) for row in rows for _, cell in row.cells)
+    return TeamsTable(name, columns, tuple(rows), header_line, european)
 
 
 def _text(path: Path, name: str) -> str:

@@ -118,13 +118,13 @@ def batch(
 ) -> None:
     """Make the packets of many teams, with an index over all of them, and print the index's path.
 
-    FILES are scenario files, patterns, folders or builtin:scenarios/NAME.yaml; or give --base and --teams. One team's
-    failure stops no other.
+    FILES are scenario files, patterns, folders or builtin:scenarios/NAME.yaml; --base and --teams give one team a row.
+    Both together make one index. One team's failure stops no other.
     """  # fmt: skip
     if (base is None) != (teams is None):
         raise click.UsageError("--base and --teams go together")
-    if bool(inputs) == (teams is not None):
-        raise click.UsageError("give scenario FILES, or --base with --teams")
+    if not inputs and teams is None:
+        raise click.UsageError("give scenario FILES, or --base with --teams, or both")
     if log_json is not None:
         refuse_without_folder(log_json)
     from afterload.batch.progress import JsonLog
@@ -172,8 +172,9 @@ def _given(
     by_team: str | None,
     overrides: Sequence[str],
 ) -> tuple[list[Given], list[str], TeamsTable | None]:
-    from afterload.batch.inputs import collect, collect_table, expand, read_team_overrides
+    from afterload.batch.inputs import collect_all, expand, read_team_overrides
     from afterload.batch.jobs import Override
+    from afterload.batch.teams_csv import read_teams
 
     common: list[Override] = []
     for text in overrides:
@@ -184,9 +185,7 @@ def _given(
             raise InputError(f"--set {text}: {path.strip()} is set twice")
         common.append(Override(path.strip(), value.strip()))
     own = ("", {}) if by_team is None else (by_team, read_team_overrides(by_team))
-    if teams is not None:
-        given, table = collect_table(str(base), teams, common, own)
-        return given, [], table
+    table = None if teams is None else read_teams(teams)
     names, others = expand(inputs, folder)
     notes = []
     if others:
@@ -197,7 +196,7 @@ def _given(
             else f"{len(others)} YAML files without team at their top are"
         )
         notes.append(f"{count} left out: {shown}")
-    return collect(names, common, own), notes, None
+    return collect_all(names, base or "", table, common, own), notes, table
 
 
 def _objectives(texts: Sequence[str]) -> dict[str, float]:
@@ -219,7 +218,8 @@ def _finish(plan: Plan, done: Done, gate: bool, quiet: bool, log_problem: str) -
 
     counts = [f"{done.count(state)} {words}" for state, words in _WORDS.items() if done.count(state)]
     if not quiet:
-        echo(f"{len(done.results)} teams: {', '.join(counts)}", err=True)
+        teams = "1 team" if len(done.results) == 1 else f"{len(done.results)} teams"
+        echo(f"{teams}: {', '.join(counts)}", err=True)
     if done.index_error is None:
         echo(plan.folder / INDEX[0])
     if done.signal:

@@ -114,7 +114,7 @@ def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str
     estimates = estimate(load_scenario(file, overrides))
     built = build_plan(estimates, order)  # type: ignore[arg-type]
     writers: dict[str, Callable[[], str]] = {
-        "markdown": lambda: plan_markdown(built, estimates),
+        "markdown": lambda: plan_markdown(built, estimates, entered),
         "csv": lambda: plan_csv(built, entered),
         "json": lambda: plan_json(built, estimates, entered),
         "jira": lambda: jira_csv(built, entered),

@@ -13,16 +13,18 @@ from afterload.errors import ApproximationWarning, MissingEvidenceWarning
 from afterload.estimates import Doubt, Estimates, QueueEstimate
 from afterload.figures.evidence import evidence_doubts, rest_words, rests
 from afterload.figures.figure import Prose, Table
-from afterload.figures.recovery import coupled_sentences, differing_sentences
+from afterload.figures.recovery import SAME_SHARE, coupled_sentences, differing_sentences
 from afterload.figures.retries import calls_in_words
 from afterload.figures.words import NEVER, doubts, span
 from afterload.model.retries import stack as stack_of
 from afterload.plan import DO, NEEDS_EVIDENCE, Plan
 from afterload.plan.change import counted, failing
+from afterload.plan.objectives import within
 from afterload.plan.wording import worth
+from afterload.plan.worth import measured_recovery
 from afterload.units import format_duration, format_instant, format_minutes, format_number
 
-__all__ = ["all_doubts", "answer", "headline", "provenance"]
+__all__ = ["all_doubts", "answer", "headline", "provenance", "spread_sentences"]
 
 SHOWN_CHANGES = 3
 
@@ -47,12 +49,58 @@ def headline(estimates: Estimates) -> list[tuple[str, str]]:
     return found
 
 
-def _sentences(estimates: Estimates) -> Iterator[str]:
+def spread_headline(estimates: Estimates, recovery: CoupledEstimate | None) -> tuple[str, str, str] | None:
+    """P10 to P90 of the time until fresh work is on time, with the verdict at P90 and what it rests on, for the headline.
+
+    None where no input is uncertain. The numbers are those of index and gate: :func:`measured_recovery`.
+    """
+    times = _spread(estimates, recovery)
+    if times is None or recovery is None:
+        return None
+    objective = estimates.loaded.scenario.recovery_objective_min
+    words = f"P10 to P90 until fresh work is on time after the restore; at P90 {_judged(times[1], objective)}"
+    return f"{_time(times[0])} to {_time(times[1])}", words, f"{recovery.draws:,} draws of the uncertain inputs"
+
+
+def spread_sentences(estimates: Estimates, recovery: CoupledEstimate | None) -> list[str]:
+    """The same as a sentence; nothing where no input is uncertain."""
+    times = _spread(estimates, recovery)
+    if times is None or recovery is None:
+        return []
+    objective = estimates.loaded.scenario.recovery_objective_min
+    whose = " of the slowest queue" if len(estimates.queues) > 1 else ""
+    return [
+        f"Over {recovery.draws:,} draws of the uncertain inputs, first-attempt age{whose} is back at baseline "
+        f"{_time(times[0])} (P10) to {_time(times[1])} (P90) after the restore; at P90 {_judged(times[1], objective)}."
+    ]
+
+
+def _spread(estimates: Estimates, recovery: CoupledEstimate | None) -> tuple[float | None, float | None] | None:
+    if recovery is None or not recovery.draws or not estimates.queues:
+        return None
+    measured = measured_recovery(estimates.loaded, recovery)
+    return None if measured is None else measured.spread("fresh_min")
+
+
+def _time(minutes: float | None) -> str:
+    return NEVER if minutes is None else format_minutes(minutes)
+
+
+def _judged(minutes: float | None, objective: float) -> str:
+    """The verdict on a time, as a gate has it."""
+    if minutes is None:
+        return f"the objective of {format_minutes(objective)} is missed without end"
+    verdict = "met" if within(minutes, objective) else f"missed by {format_minutes(minutes - objective)}"
+    return f"the objective of {format_minutes(objective)} is {verdict}"
+
+
+def _sentences(estimates: Estimates, recovery: CoupledEstimate | None) -> Iterator[str]:
     queue, stack, fleet = estimates.worst_queue, estimates.worst_stack, estimates.slowest_fleet
     scenario = estimates.loaded.scenario
     objective = scenario.recovery_objective_min
     if queue is not None:
-        yield from _queue_sentences(queue, scenario.incident.outage_min, objective)
+        yield from _queue_sentences(queue, scenario.incident.outage_min, objective, _told(estimates, recovery))
+        yield from spread_sentences(estimates, recovery)
     if stack is not None:
         chance = stack.stack.failure_probability
         text = (
@@ -74,7 +122,19 @@ def _sentences(estimates: Estimates) -> Iterator[str]:
         yield "No fleet lacks instances, so nothing waits for launches."
 
 
-def _queue_sentences(queue: QueueEstimate, outage: float, objective: float) -> Iterator[str]:
+# What else than a time alone may be told of it: nothing, or the likely time with everything acting on each other.
+_Coupled = tuple[float | None, bool] | None
+
+
+def _told(estimates: Estimates, recovery: CoupledEstimate | None) -> _Coupled:
+    """The likely coupled time until fresh work is on time, and whether inputs are uncertain; None without a recovery."""
+    measured = None if recovery is None else measured_recovery(estimates.loaded, recovery)
+    if measured is None or recovery is None:
+        return None
+    return measured.likely("fresh_min"), recovery.draws > 0
+
+
+def _queue_sentences(queue: QueueEstimate, outage: float, objective: float, coupled: _Coupled) -> Iterator[str]:
     back, waiting = queue.fresh_age_back_min, queue.recovery.backlog_at_restore
     one = round(waiting) == 1
     leaves = f"The outage of {span(outage)} leaves {counted(waiting, 'item')} waiting in {queue.name}"
@@ -96,9 +156,15 @@ def _queue_sentences(queue: QueueEstimate, outage: float, objective: float) -> I
         if queue.stale_min is not None and queue.stale_min > 0:
             drain += f", so processing is stale for {span(queue.stale_min)} in all"
         yield f"{leaves}. {drain}."
-    verdict = "met" if back <= objective else f"missed by {format_minutes(back - objective)}"
     when = f"{format_minutes(back)} after the restore" if back > 0 else "at the restore"
-    yield f"First-attempt age is back at baseline {when}; the objective of {format_minutes(objective)} is {verdict}."
+    # The verdict is that of index and gate: of the coupled recovery.
+    counts = back if coupled is None else coupled[0]
+    alike = counts is not None and abs(counts - back) <= SAME_SHARE * max(counts, back)
+    if counts is None or not alike or within(counts, objective) != within(back, objective):
+        other = NEVER if counts is None else f"{format_minutes(counts)} after it"
+        when += f" for {queue.name} alone, and {other} with everything acting on each other"
+    level = " at the likely inputs" if coupled is not None and coupled[1] else ""
+    yield f"First-attempt age is back at baseline {when}; {_judged(counts, objective)}{level}."
 
 
 def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = None) -> Prose:
@@ -110,7 +176,7 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
         f"restored {format_instant(scenario.incident.restored_at, zone)}."
     )
     made_up = "Hypothetical: the numbers of this scenario are made up." if scenario.hypothetical else ""
-    big, sentences = headline(estimates), [*_sentences(estimates), *coupled_sentences(recovery)]
+    big, sentences = headline(estimates), [*_sentences(estimates, recovery), *coupled_sentences(recovery)]
     shown = [item for item in plan.items if item.status in (DO, NEEDS_EVIDENCE)]
     # What shortens a recovery comes first here; the plan itself keeps its order.
     shown = sorted(shown, key=lambda item: (item.status != DO, not item.shortens))[:SHOWN_CHANGES]
@@ -124,6 +190,9 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
     differing = differing_sentences(recovery, estimates.queues)
     warnings = [text for text in (made_up, changed, *differing, *evidence_doubts(loaded)) if text]
     rested = [rest_words(item) for item in rests(estimates)]
+    drawn = spread_headline(estimates, recovery)
+    if drawn is not None:
+        big, rested = [(drawn[0], drawn[1]), *big], [drawn[2], *rested]
     html = [
         '<div class="af-answer">',
         f"<p>{escape(about)}</p>",

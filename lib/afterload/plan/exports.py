@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from afterload import __version__
@@ -192,9 +193,20 @@ def _measure_table(item: PlanItem) -> list[str]:
     return ["", rows[0], f"|{' --- |' * len(MEASURE_COLUMNS)}", *rows[1:], "", still_words(found)]
 
 
-def plan_markdown(plan: Plan, estimates: Estimates) -> str:
-    """The plan as Markdown: a table of all lines, then each with its evidence, commands and exercise."""
+def _entered(entry: Mapping[str, str]) -> str:
+    """What people entered for a line, in one line of Markdown; empty text for nothing."""
+    given = ((name.replace("_", " "), " ".join(entry.get(name, "").split())) for name in COLUMNS)
+    return "; ".join(f"{name} {plain_markdown(text)}" for name, text in given if text)
+
+
+def plan_markdown(plan: Plan, estimates: Estimates, kept: Kept | None = None) -> str:
+    """The plan as Markdown: a table of all lines, then each with its evidence, commands and exercise.
+
+    ``kept`` is what people entered in an earlier run's CSV: an agreed owner stands in place of the scenario's, the rest
+    with its line, and entries of lines that are gone at the end.
+    """
     loaded = estimates.loaded
+    entered = kept or {}
     scenario = loaded.scenario
     made_up = " The numbers are hypothetical." if scenario.hypothetical else ""
     lines = [
@@ -206,7 +218,8 @@ def plan_markdown(plan: Plan, estimates: Estimates) -> str:
         "| ---: | --- | --- | --- | ---: | --- |",
     ]
     for place, item in enumerate(plan.about, 1):
-        cells = (str(place), plan.change(item).title, item.target, item.status, minutes_bought(item), item.owner)
+        owner = " ".join(entered.get(item.id, {}).get("agreed_owner", "").split()) or item.owner
+        cells = (str(place), plan.change(item).title, item.target, item.status, minutes_bought(item), owner)
         lines.append(f"| {' | '.join(plain_markdown(cell) for cell in cells)} |")
     if plan.absent:
         names = ", ".join(plain_markdown(change.title[0].lower() + change.title[1:]) for change in plan.absent)
@@ -223,6 +236,8 @@ def plan_markdown(plan: Plan, estimates: Estimates) -> str:
             f"{plain_markdown(change.why)}",
             "",
         ]
+        if words := _entered(entered.get(item.id, {})):
+            lines += [f"Entered: {words}.", ""]
         lines += [f"Evidence: {plain_markdown(item.evidence)}"]
         if worth(item):
             lines += ["", f"Worth: {plain_markdown(worth(item))}"]
@@ -240,5 +255,9 @@ def plan_markdown(plan: Plan, estimates: Estimates) -> str:
             "",
             f"Reference: {plain_markdown(change.reference)}",
         ]
+    known = {item.id for item in plan.items}
+    gone = [f"- {plain_markdown(name)}: {_entered(entry)}" for name, entry in entered.items() if name not in known]
+    if gone:
+        lines += ["", f"## Entered for lines that are {GONE}", "", *gone]
     lines += ["", f"Input SHA-256 {loaded.digest}, Afterload {__version__}."]
     return "\n".join(lines) + "\n"

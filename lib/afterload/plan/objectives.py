@@ -6,9 +6,10 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from afterload.coupling import CoupledEstimate
 from afterload.errors import InputError, UnitError
 from afterload.estimates import Estimates
-from afterload.plan.worth import Appraiser, Measured
+from afterload.plan.worth import Measured, measured_recovery
 from afterload.scenario.problems import nearest
 from afterload.units import (
     format_count,
@@ -21,7 +22,7 @@ from afterload.units import (
     read_rate_per_min,
 )
 
-__all__ = ["OBJECTIVES", "Verdict", "junit", "read_objective", "verdicts", "xml_text"]
+__all__ = ["OBJECTIVES", "Verdict", "junit", "read_objective", "verdicts", "within", "xml_text"]
 
 # What can be asked for: how its limit is read, and how it is written.
 OBJECTIVES: Mapping[str, str] = {
@@ -58,7 +59,12 @@ class Verdict:
     @property
     def met(self) -> bool:
         """At or within the limit."""
-        return self.value is not None and self.value <= self.limit * (1 + 1e-9)
+        return self.value is not None and within(self.value, self.limit)
+
+
+def within(value: float, limit: float) -> bool:
+    """At or within a limit, with room for rounding."""
+    return value <= limit * (1 + 1e-9)
 
 
 def read_objective(text: str) -> tuple[str, float]:
@@ -83,18 +89,24 @@ def read_objective(text: str) -> tuple[str, float]:
         raise InputError(f"--objective {text}: {problem}") from None
 
 
-def verdicts(estimates: Estimates, objectives: Mapping[str, float] | None = None) -> tuple[Verdict, ...]:
+def verdicts(
+    estimates: Estimates, objectives: Mapping[str, float] | None = None, recovery: CoupledEstimate | None = None
+) -> tuple[Verdict, ...]:
     """Every objective against the coupled recovery as the scenario starts; the scenario's own where none is given.
 
     Where inputs are uncertain, an objective is met when nine of ten draws meet it: its P90 counts beside the likely value.
+    The draws are those of ``recovery``, so that a packet and a gate say the same; without it they are drawn here.
     """
     own = {"fresh": estimates.loaded.scenario.recovery_objective_min}
-    return tuple(_verdicts(estimates, objectives or own))
+    return tuple(_verdicts(estimates, objectives or own, recovery))
 
 
-def _verdicts(estimates: Estimates, objectives: Mapping[str, float]) -> Iterator[Verdict]:
-    appraiser = Appraiser.of(estimates.loaded)
-    measured = None if appraiser is None else appraiser.measured()
+def _verdicts(
+    estimates: Estimates, objectives: Mapping[str, float], recovery: CoupledEstimate | None
+) -> Iterator[Verdict]:
+    measured = None
+    if any(name in _MEASURES for name in objectives):
+        measured = measured_recovery(estimates.loaded, recovery)
     for name, limit in objectives.items():
         if name in _MEASURES:
             if measured is not None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from afterload.coupling import SEED, Coupling, couple
+from afterload.coupling import SEED, CoupledEstimate, Coupling, couple, draw_recovery
 from afterload.errors import AfterloadError, ModelError
 from afterload.model.coupled import CoupledResult, CoupledSystem, Input, simulate
 from afterload.model.curves import FloatArray
@@ -38,6 +38,7 @@ __all__ = [
     "appraise",
     "better",
     "edited",
+    "measured_recovery",
 ]
 
 Edit = Mapping[str, Any]
@@ -79,6 +80,26 @@ class Measured:
         drawn = self.values[name][1:] if len(self.values[name]) > 1 else self.values[name]
         low, high = (float(np.quantile(drawn, share, method="inverted_cdf")) for share in (0.1, 0.9))
         return (low if np.isfinite(low) else None, high if np.isfinite(high) else None)
+
+
+def measured_recovery(loaded: LoadedScenario, recovery: CoupledEstimate | None = None) -> Measured | None:
+    """Every measure of a scenario as it starts, over the draws of its recovery; None where there is nothing to couple.
+
+    These are the numbers that a team is told: packet, index, gate and JUnit take their likely values, percentiles and
+    verdicts from here. ``recovery`` is computed as far as needed if not given.
+    """
+    if recovery is not None:
+        system, likely, drawn = recovery.coupling.system, recovery.today.result, recovery.drawn
+    else:
+        coupling = couple(loaded)
+        if coupling is None:
+            return None
+        system, (likely, drawn) = coupling.system, draw_recovery(coupling)
+    one = _measure(likely, system)
+    if drawn is None:
+        return one
+    many = _measure(drawn, system)
+    return Measured({name: np.concatenate((one.values[name], many.values[name])) for name in MEASURES})
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def _plan_files(loaded: LoadedScenario, stem: Path, told: Told | None) -> tuple[
         kept = read_kept(table)
         files = {
             table: plan_csv(plan, kept),
-            stem.with_name(f"{stem.name}-plan.md"): plan_markdown(plan, estimates),
+            stem.with_name(f"{stem.name}-plan.md"): plan_markdown(plan, estimates, kept),
             stem.with_name(f"{stem.name}-plan.json"): plan_json(plan, estimates, kept),
             stem.with_name(f"{stem.name}-runbook.md"): runbook_markdown(results.runbook_steps, estimates),
         }

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import cache
-from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, get_args, get_origin
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Union, get_args, get_origin
 from zoneinfo import ZoneInfo
 
 from pydantic import (
@@ -27,6 +27,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticKnownError
 
@@ -61,6 +62,8 @@ __all__ = [
     "Share",
     "Text",
     "Zone",
+    "element_of",
+    "holds_text",
     "if_given",
     "label_in",
     "none_is_none",
@@ -427,3 +430,38 @@ def section_in(annotation: Any) -> type[Section] | Inside | None:
         return None
     first = inner[0].section if isinstance(inner[0], Inside) else inner[0]
     return Inside(first) if isinstance(inner[0], Inside) or get_origin(annotation) in (dict, tuple, list) else first
+
+
+_TEXT_READERS = (_label, _maybe_label, _text, _maybe_path)
+
+
+def holds_text(annotation: Any) -> bool:
+    """Whether a field, or a type inside its annotation, holds text, so that ``12`` there is a name and no number."""
+    if isinstance(annotation, FieldInfo):
+        return _reads_text(annotation.metadata) or holds_text(annotation.annotation)
+    if get_origin(annotation) is Annotated:
+        inner, *metadata = get_args(annotation)
+        return _reads_text(metadata) or holds_text(inner)
+    if annotation is str:
+        return True
+    options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else ()
+    given = [option for option in options if option is not NoneType]
+    return bool(given) and all(map(holds_text, given))
+
+
+def _reads_text(metadata: Iterable[Any]) -> bool:
+    return any(isinstance(item, BeforeValidator) and item.func in _TEXT_READERS for item in metadata)
+
+
+def element_of(annotation: Any) -> Any:
+    """What a field, or a type inside its annotation, has in each place of its list or under each key; None if nothing."""
+    if isinstance(annotation, FieldInfo):
+        return element_of(annotation.annotation)
+    if get_origin(annotation) is Annotated:
+        return element_of(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return next((found for found in map(element_of, get_args(annotation)) if found is not None), None)
+    args = get_args(annotation)
+    if get_origin(annotation) in (dict, Mapping):
+        return args[1]
+    return args[0] if get_origin(annotation) in (list, tuple) and args else None

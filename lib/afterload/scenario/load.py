@@ -29,7 +29,7 @@ from afterload.scenario.attachments import (
 from afterload.scenario.concurrency import concurrency_problems
 from afterload.scenario.fields import Inside, Section, label_in, section_in
 from afterload.scenario.instants import out_of_order
-from afterload.scenario.overrides import Overrides, apply_overrides, locate, read_overrides
+from afterload.scenario.overrides import Overrides, apply_overrides, gather_overrides, locate
 from afterload.scenario.problems import Problem, dotted, nearest, problems_of
 from afterload.scenario.ranges import read_range
 from afterload.scenario.readings import read_readings
@@ -177,8 +177,7 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
             f"{file}:1: is a change plan that Afterload wrote, not a scenario: give the scenario that it was made from "
             "(plan files are for afterload compare)"
         )
-    changes = read_overrides(overrides)
-    data, overridden = apply_overrides(tree.data, changes, Scenario)
+    data, overridden, changes = apply_overrides(tree.data, gather_overrides(overrides), Scenario)
     changed = YamlTree(data, tree.lines, str(file))
     zone = _zone(data.get("time_zone"))
     problems: list[Problem] = []
@@ -418,7 +417,9 @@ def _ranges(
     found: dict[str, tuple[float, float, float]] = {}
     if scenario is None:
         return found, []
-    replaced = {dotted(path) for path in overridden}
+    # One that is given its range for this run too keeps it.
+    ranged = {str(path[1]) for path in overridden if path[0] == "uncertain" and len(path) > 1}
+    replaced = {dotted(path) for path in overridden} - ranged
     for path in scenario.uncertain:
         if path in replaced:
             # Whoever sets a value for this run asks about that value: its range is of the other one.

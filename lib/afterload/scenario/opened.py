@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from afterload.errors import AfterloadError
 from afterload.scenario.load import LoadedScenario, as_written, load_scenario, locate_scenario
-from afterload.scenario.overrides import Overrides, read_overrides
+from afterload.scenario.overrides import Overrides, Typed, gather_overrides
+from afterload.yamltree import plain
 
 __all__ = ["LastOpened"]
 
@@ -61,10 +62,20 @@ class LastOpened(Generic[T]):
 def _key(path: str | Path, overrides: Overrides) -> str:
     """What was asked for; empty where it cannot be told apart from something else."""
     try:
-        changes = [[name, as_written(value)] for name, value in read_overrides(overrides).items()]
+        given = gather_overrides(overrides)
+        changes = [[name, _asked(value)] for name, value in given.items()]
         return json.dumps([str(path), str(locate_scenario(path).resolve()), changes])
     except (AfterloadError, OSError, RuntimeError, TypeError, ValueError):
         return ""
+
+
+def _asked(value: Any) -> Any:
+    """A value for a key: what was typed is the value given by a program where every field reads both alike."""
+    if not isinstance(value, Typed):
+        return as_written(value)
+    read = value.value
+    alike = isinstance(read, str | int) and not isinstance(read, bool) and str(plain(read)) == str(value)
+    return as_written(read) if alike else ["typed", str(value)]
 
 
 def _states(path: str | Path, loaded: LoadedScenario) -> dict[str, _State]:

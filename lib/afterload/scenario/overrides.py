@@ -8,21 +8,58 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from afterload.errors import InputError, OverrideError, UnitError
-from afterload.scenario.fields import Inside, Section, section_in
+from afterload.scenario.coupled_schema import UncertainValue
+from afterload.scenario.fields import Inside, Section, element_of, holds_text, section_in
 from afterload.scenario.problems import dotted, nearest
-from afterload.yamltree import DataPath, read_text
+from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, plain, read_text
 
-__all__ = ["Overrides", "apply_edits", "apply_overrides", "locate", "read_overrides"]
+__all__ = [
+    "Overrides",
+    "Typed",
+    "apply_edits",
+    "apply_overrides",
+    "gather_overrides",
+    "locate",
+    "read_overrides",
+    "takes_text",
+]
 
 Overrides = Mapping[str, Any] | Iterable[str] | str | None
 
 
+class Typed(str):
+    """A value typed by hand, as it was typed: only the field that it is for says whether ``12`` is a number or a name."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> Any:
+        """The value where no field says what it must be: read as YAML."""
+        return _typed(str(self))
+
+    @property
+    def text(self) -> Any:
+        """The value for a field that holds text: what was typed, without quotes around it; None for nothing.
+
+        A list or a mapping in brackets stays one, for the field to refuse.
+        """
+        stripped = self.strip()
+        if not stripped or stripped == "~" or stripped.lower() == "null":
+            return None
+        return _typed(stripped) if stripped[0] in "[{\"'" else stripped
+
+
 def read_overrides(given: Overrides) -> dict[str, Any]:
-    """Read overrides in any of the forms that a shell, a notebook or papermill can give.
+    """Read overrides in any of the forms that a shell, a notebook or papermill can give, without asking a schema.
 
     Accepted: a mapping of path to value; ``path=value`` texts; one text with such lines; JSON of a mapping.
     Raises :class:`OverrideError`.
     """
+    return {path: value.value if isinstance(value, Typed) else value for path, value in gather_overrides(given).items()}
+
+
+def gather_overrides(given: Overrides) -> dict[str, Any]:
+    """The same with each value that was typed by hand as :class:`Typed`, for its field to read."""
     if given is None:
         return {}
     if isinstance(given, str):
@@ -51,22 +88,28 @@ def read_overrides(given: Overrides) -> dict[str, Any]:
         path = path.strip()
         if path in result:
             raise OverrideError(f"--set {item}: {path} is set twice")
-        result[path] = _typed(value.strip(), path)
+        result[path] = Typed(value.strip())
     return result
 
 
-def _typed(text: str, path: str) -> Any:
+def _typed(text: str) -> Any:
     """A value typed by hand: read as YAML, except that a # or & in it is no comment and no anchor but text."""
     if text[:1] not in tuple("[{\"'") and ("#" in text or text[:1] in tuple("&*!")):
         return text
     try:
-        return read_text(text, f"--set {path}").data
+        return read_text(text, "--set").data
     except InputError:
         return text
 
 
-def apply_overrides(data: Any, overrides: Mapping[str, Any], root: type[Section]) -> tuple[Any, dict[DataPath, str]]:
-    """Set each value in a copy of the data; give it with the path of each override and the words that name it.
+def apply_overrides(
+    data: Any, overrides: Mapping[str, Any], root: type[Section]
+) -> tuple[Any, dict[DataPath, str], dict[str, Any]]:
+    """Set each value in a copy of the data; give it with the path of each override and the words that name it, and each
+    value as its field takes it.
+
+    What a field for text is given is text, also where it reads as a number (an account, a version); any other number
+    is a plain one. So the values can go through JSON, papermill and another process, and are the same there.
 
     A path goes by keys, names of items (dots in them are fine) and places in lists. An unknown part raises
     :class:`OverrideError` with the nearest known one; whether a value fits is for validation to say.
@@ -74,14 +117,15 @@ def apply_overrides(data: Any, overrides: Mapping[str, Any], root: type[Section]
     data = copy.deepcopy(data)
     given: dict[DataPath, str] = {}
     fields: dict[DataPath, str] = {}
+    values: dict[str, Any] = {}
     for path, value in overrides.items():
         origin = f"--set {path}"
-        where, field = _set(data, path, value, root, origin)
+        where, field, values[path] = _set(data, path, value, root, origin, settled=True)
         for earlier, other in fields.items():
             if earlier[: len(field)] == field:
                 raise OverrideError(f"{origin}: replaces what {other} gives: keep one of them")
         given[where] = fields[field] = origin
-    return data, given
+    return data, given, values
 
 
 def apply_edits(data: Any, edits: Iterable[Mapping[str, Any]], root: type[Section]) -> tuple[Any, set[DataPath]]:
@@ -94,7 +138,7 @@ def apply_edits(data: Any, edits: Iterable[Mapping[str, Any]], root: type[Sectio
     paths: set[DataPath] = set()
     for edit in edits:
         for path, value in edit.items():
-            where, _ = _set(data, path, value, root, path)
+            where, _, _ = _set(data, path, value, root, path)
             paths.add(where)
     return data, paths
 
@@ -105,7 +149,7 @@ def locate(data: Any, path: str, root: type[Section]) -> DataPath:
     Raises :class:`OverrideError` where a part of the path is not known.
     """
     copied = copy.deepcopy(data)
-    where, _ = _set(copied, path, None, root, path)
+    where, _, _ = _set(copied, path, None, root, path)
     *above, last = where
     parent, kind = data, root
     try:
@@ -120,6 +164,12 @@ def locate(data: Any, path: str, root: type[Section]) -> DataPath:
     return (*above, last)
 
 
+def takes_text(data: Any, path: str, root: type[Section]) -> bool:
+    """Whether the field that a path names holds text. Raises :class:`OverrideError` like :func:`apply_overrides`."""
+    _, _, seen = _set(copy.deepcopy(data), path, Typed("0"), root, path, settled=True)
+    return isinstance(seen, str)
+
+
 def _kind_below(kind: Any, key: str) -> Any:
     if isinstance(kind, Inside):
         return kind.section
@@ -128,30 +178,40 @@ def _kind_below(kind: Any, key: str) -> Any:
     return None
 
 
-def _set(data: Any, path: str, value: Any, root: type[Section], origin: str) -> tuple[DataPath, DataPath]:
-    """Set one value; give its path, and the same with the last key as the field is called without a unit."""
+def _set(
+    data: Any, path: str, value: Any, root: type[Section], origin: str, settled: bool = False
+) -> tuple[DataPath, DataPath, Any]:
+    """Set one value; give its path, the same with the last key as the field is called without a unit, and the value.
+
+    ``settled`` makes of the value what its field takes: see :func:`apply_overrides`.
+    """
     here: Any = data
     kind: Any = root
     key: Any
     rest = path
     where: list[str | int] = []
+    # What the field that the path has come to may hold.
+    annotation: Any = root
     while True:
         key, rest = _step(here, kind, rest, origin, where)
         where.append(key)
         field = tuple(where)
         if isinstance(kind, Inside):
-            kind = kind.section
+            kind = annotation = kind.section
         elif isinstance(kind, type) and issubclass(kind, Section):
             name = kind.keys()[str(key)]
             field = (*where[:-1], kind.base(name))
+            annotation = kind.model_fields[name]
             quantity = kind.quantities().get(name)
             for other in quantity.keys(name) if quantity else ():
                 if other != key and isinstance(here, dict):
                     here.pop(other, None)
             kind = section_in(kind.model_fields[name].annotation)
+        else:
+            annotation = element_of(annotation)
         if not rest:
-            here[key] = value
-            return tuple(where), field
+            here[key] = value = _settled(value, annotation) if settled else value
+            return tuple(where), field, value
         below = here[key] if isinstance(here, list) else here.get(key)
         if not isinstance(below, dict | list):
             if below is not None and kind is None:
@@ -163,11 +223,41 @@ def _set(data: Any, path: str, value: Any, root: type[Section], origin: str) -> 
         here = here[key]
 
 
+def _settled(value: Any, annotation: Any) -> Any:
+    """A value as its field takes it, all the way down: text for text, numbers as plain numbers."""
+    if holds_text(annotation):
+        if isinstance(value, Typed):
+            return value.text
+        if isinstance(value, WrittenInt | WrittenFloat):
+            return value.text
+        # A float has lost how it was written: 1.40 is not 1.4.
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(value, Typed):
+        value = value.value
+    if isinstance(value, dict):
+        section = section_in(getattr(annotation, "annotation", annotation))
+        if isinstance(section, type):
+            keys = section.keys()
+            return {
+                key: _settled(item, section.model_fields[keys[key]] if key in keys else None)
+                for key, item in value.items()
+            }
+    if isinstance(value, dict | list | tuple):
+        inner = element_of(annotation)
+        if isinstance(value, dict):
+            return {key: _settled(item, inner) for key, item in value.items()}
+        return [_settled(item, inner) for item in value]
+    return plain(value)
+
+
 def _written_out(section: type[Section], text: str) -> dict[str, Any] | None:
     try:
         return section.from_text(text)
     except UnitError:
         return None  # the short form is wrong too: validation says so
+
+
+_ENDS = tuple(UncertainValue.model_fields)
 
 
 def _step(here: Any, kind: Any, rest: str, origin: str, where: list[str | int]) -> tuple[str | int, str]:
@@ -179,6 +269,10 @@ def _step(here: Any, kind: Any, rest: str, origin: str, where: list[str | int]) 
         return _item(here, rest, head, origin, where)
     if isinstance(kind, type) and issubclass(kind, Section):
         known = list(kind.keys())
+    elif isinstance(kind, Inside) and issubclass(kind.section, UncertainValue):
+        # A range may be new, and its name is itself a path: whether that can have one is for validation to say.
+        path, end = next(((rest.removesuffix(f".{end}"), end) for end in _ENDS if rest.endswith(f".{end}")), (rest, ""))
+        return path, end
     elif isinstance(here, dict):
         known = [str(key) for key in here]
     else:

@@ -67,3 +67,22 @@ def test_it_resumes_gates_and_publishes(name: str) -> None:
     assert re.search(rf"(path|paths): \[?{site}\b", text), "the site is cached"
     assert f"{site}/junit.xml" in text
     assert "always()" in text or "when: always" in text
+
+
+@pytest.mark.parametrize("name", ["github-actions.yml", "gitlab-ci.yml"])
+def test_it_installs_a_wheel_that_lies_beside_it_and_warns_of_what_a_site_holds(name: str) -> None:
+    text = (FOLDER / name).read_text("utf-8")
+    commands = scripts(YAML(typ="safe").load(text))
+    # No package index has it.
+    assert [line for line in commands if line.startswith("pip ")] == ["pip install wheels/afterload-*.whl"]
+    head = " ".join(line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#"))
+    for words in ("Copy this file to .git", "python -m build --wheel", "account numbers", "notebooks"):
+        assert words in head
+
+
+def test_github_checks_pull_requests_and_publishes_none() -> None:
+    pipeline = YAML(typ="safe").load((FOLDER / "github-actions.yml").read_text("utf-8"))
+    asked = pipeline["on"]
+    assert asked["pull_request"]["paths"] == asked["push"]["paths"]
+    assert "scenarios/**" in asked["pull_request"]["paths"]
+    assert "github.event_name != 'pull_request'" in pipeline["jobs"]["publish"]["if"]

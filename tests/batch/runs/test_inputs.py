@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from afterload.batch.inputs import collect, expand, read_team_overrides
+from afterload.batch.inputs import collect, collect_all, expand, read_team_overrides
 from afterload.batch.jobs import Override, merged_overrides
+from afterload.batch.teams_csv import read_teams
 from afterload.errors import InputError, NotFoundError
 from afterload.yamltree import WrittenFloat
 
@@ -109,18 +110,39 @@ def test_without_a_name_the_file_gives_one_and_its_problem(tmp_path: Path, line:
     assert str(path) in given.problem
 
 
-def test_two_teams_that_would_write_the_same_files_are_refused_naming_both(scenarios: Callable[..., Path]) -> None:
-    folder = scenarios(one="works", two="works")
+def test_two_teams_that_would_write_the_same_files_fail_naming_both_and_the_others_go_on(
+    scenarios: Callable[..., Path],
+) -> None:
+    folder = scenarios(one="works", two="works", three="works")
     (folder / "two.yaml").write_text(BASE.replace("Base", "ONE!"), "utf-8")
     names, _ = expand([str(folder)])
-    with pytest.raises(InputError) as caught:
-        collect(names)
-    assert "one.yaml (team 'one')" in str(caught.value)
-    assert "two.yaml (team 'ONE!')" in str(caught.value)
-    assert "one.html" in str(caught.value)
+    given = {item.id: item for item in collect(names)}
+    assert set(given) == {"one", "one-2", "three"}
+    assert given["three"].problem == ""
+    for item in (given["one"], given["one-2"]):
+        assert "one.yaml (team 'one')" in item.problem
+        assert "two.yaml (team 'ONE!')" in item.problem
+        assert "one.html" in item.problem
     # A name set for all of them is one name for all of them.
-    with pytest.raises(InputError, match="would write the same files"):
-        collect(names, [Override("team", "Same")])
+    same = collect(names, [Override("team", "Same")])
+    assert [item.id for item in same] == ["same", "same-2", "same-3"]
+    assert all("would write the same files" in item.problem for item in same)
+
+
+def test_files_and_rows_make_one_batch(tmp_path: Path, scenarios: Callable[..., Path]) -> None:
+    folder = scenarios(one="works", two="works")
+    table = tmp_path / "teams.csv"
+    table.write_text("team,owner\nRow,x\nTwo,y\n", "utf-8")
+    names, _ = expand([str(folder)])
+    overrides = ("o.yaml", {"Row": {"owner": "12"}, "one": {"owner": "13"}})
+    given = {item.id: item for item in collect_all(names, names[0], read_teams(table), (), overrides)}
+    assert {name: bool(item.problem) for name, item in given.items()} == {
+        "one": False, "row": False, "two": True, "two-2": True,
+    }  # fmt: skip
+    assert [item.value for item in given["row"].overrides] == ["Row", "x", "12"]
+    assert "teams.csv line 3 (team 'Two')" in given["two"].problem
+    with pytest.raises(InputError, match="has overrides for 'Nobody'"):
+        collect_all(names, names[0], read_teams(table), (), ("o.yaml", {"Nobody": {}}))
 
 
 def test_a_damaged_file_takes_no_name_from_another(tmp_path: Path) -> None:

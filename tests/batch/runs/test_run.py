@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import json
 import os
@@ -222,6 +223,30 @@ def test_a_second_run_does_only_what_changed(batch: Batch, scenarios: Batch, wor
     assert (done.site / "index.html").exists()
 
 
+def test_what_was_entered_into_the_plan_is_in_its_markdown_and_json_after_a_rerun(
+    batch: Batch, scenarios: Batch
+) -> None:
+    scenarios(QUEUE, a="works")
+    done = batch("scenarios")
+    folder = done.site / "teams" / "a"
+    table = folder / "a-plan.csv"
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        if row["id"].startswith("drain-cap:"):
+            row |= {"agreed_owner": "Ann", "due": "2026-12-01", "progress": "begun", "note": "soon"}
+    with table.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert "1 team: 1 made" in batch("scenarios", "--resume").err
+    words = "Entered: agreed owner Ann; due 2026-12-01; progress begun; note soon."
+    assert words in (folder / "a-plan.md").read_text("utf-8")
+    changes = json.loads((folder / "a-plan.json").read_text("utf-8"))["changes"]
+    assert [item["agreed_owner"] for item in changes if item["id"].startswith("drain-cap:")] == ["Ann"]
+    assert "1 team: 1 up to date" in batch("scenarios", "--resume").err
+
+
 def test_a_run_with_nothing_to_do_loads_nothing_heavy(
     batch: Batch, scenarios: Batch, workbooks: Path, tmp_path: Path
 ) -> None:
@@ -316,12 +341,33 @@ def test_a_gate_ends_with_its_own_code(batch: Batch, scenarios: Batch) -> None:
     assert failed == ["1", "1"]
 
 
+def test_a_gate_names_broken_objectives_beside_what_failed(batch: Batch, scenarios: Batch, tmp_path: Path) -> None:
+    folder = scenarios(QUEUE, a="works", same="works")
+    (folder / "bad.yaml").write_text("team: [\n", "utf-8")
+    (tmp_path / "teams.csv").write_text("team,owner\nSame,works\n,works\n", "utf-8")
+    done = batch("scenarios", "--base", "scenarios/a.yaml", "--teams", "teams.csv", "--gate")
+    assert done.code == 3
+    assert "4 of 5 teams have no whole packet" in done.err
+    assert "1 of 5 teams breaks objectives\n  a: BROKEN: fresh of queues.jobs" in done.err
+    assert "Same: FAILED (input): teams.csv line 2 (team 'Same') and scenarios/same.yaml (team 'same')" in done.err
+    assert "teams.csv line 3: FAILED (input): teams.csv line 3 column team: is empty" in done.err
+    assert "5 teams: 1 made, 4 failed" in done.err
+    quiet = batch("scenarios/bad.yaml", "scenarios/a.yaml", "--resume")
+    assert "BROKEN" not in quiet.err
+    assert "1 team: 1 up to date" in batch("scenarios/a.yaml", "--resume").err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
         ((), 2, "give scenario FILES, or --base with --teams"),
         (("--base", "x.yaml"), 2, "--base and --teams go together"),
-        (("x.yaml", "--base", "x.yaml", "--teams", "t.csv"), 2, "give scenario FILES"),
+        (("x.yaml", "--base", "x.yaml", "--teams", "t.csv"), 3, "t.csv: no such file"),
+        (("scenarios", "--previous", "none.json"), 3, "none.json: cannot be read: No such file"),
+        (("scenarios", "--previous", "scenarios/a.yaml"), 3, "scenarios/a.yaml: is not JSON"),
+        (("scenarios", "--previous", "list.json"), 3, "list.json: is not the index.json of an earlier batch"),
+        (("scenarios", "--previous", "other.json"), 3, "other.json: the last run's index.json has form 0, not"),
+        (("scenarios", "--previous", "empty.json"), 3, "empty.json: the last run's index.json holds no portfolio"),
         (("none*.yaml",), 3, "none*.yaml: no file fits this pattern"),
         (("scenarios", "--set", "owner"), 3, "--set owner: is not of the form path=value"),
         (("scenarios", "--set", "owner=a", "--set", "owner=b"), 3, "owner is set twice"),
@@ -338,9 +384,11 @@ def test_a_gate_ends_with_its_own_code(batch: Batch, scenarios: Batch) -> None:
     ],
 )
 def test_what_is_wrong_from_the_start_is_said_at_once(
-    batch: Batch, scenarios: Batch, arguments: tuple[str, ...], code: int, words: str
+    batch: Batch, scenarios: Batch, tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
     scenarios(a="works")
+    for name, content in (("list", "[]"), ("other", '{"index": 0}'), ("empty", "{}")):
+        (tmp_path / f"{name}.json").write_text(content, "utf-8")
     done = batch(*arguments)
     assert done.code == code, done.err
     assert words in done.err
