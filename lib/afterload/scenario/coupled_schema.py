@@ -71,7 +71,11 @@ class Costs(Section):
     """What stale processing, work and headroom cost the team: the money of the plan, and its order by cost."""
 
     stale_minute: Annotated[
-        MaybeFigure, if_given(gt=0), Field(description="Cost of one stale minute; the order by cost needs it.")
+        MaybeFigure,
+        if_given(gt=0),
+        Field(
+            description="Cost of one stale minute, from the restore to first-attempt age at baseline; the order by cost needs it."
+        ),
     ] = None
     lost_item: Annotated[
         float, BeforeValidator(read_number), Field(ge=0, description="Cost of an item that expires or is discarded.")
