@@ -139,7 +139,7 @@ def _line(plan: Plan, item: PlanItem, stale_minute: float | None) -> dict[str, A
         "stale_bought_min": None if fresh is None else _rounded(max(0.0, fresh)),
         "ends_never": bool(drain is not None and drain.ended),
         "effort_days": _rounded(plan.effort_days(item)),
-        "saves": None if bought is None or stale_minute is None else _rounded(bought * stale_minute),
+        "saves": None if fresh is None or stale_minute is None else _rounded(max(0.0, fresh) * stale_minute),
     }
 
 

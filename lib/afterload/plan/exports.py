@@ -94,6 +94,7 @@ def _money(plan: Plan, item: PlanItem) -> dict[str, Any]:
         "headroom_unit_hours_month": None if head is None else _rounded(head.unit_hours_month),
         "headroom_cost_month": None if head is None else _rounded(head.cost_month(costs)),
         "effort_cost": _rounded(plan.effort_days(item) * costs.person_day) if costs and has_effort else None,
+        "stale_bought_min": None if net is None else _rounded(net.stale_min),
         "net_year": None if net is None else _rounded(net.amount),
         "currency": None if costs is None else costs.currency,
     }

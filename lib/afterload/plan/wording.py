@@ -151,15 +151,21 @@ def money_words(plan: Plan, item: PlanItem) -> str:
         words.append(f"Effort: {money(plan.effort_days(item) * costs.person_day, costs)}.")
     net = plan.net(item)
     if net is not None and costs is not None:
-        words.append(_net_words(net, costs))
+        words.append(_net_words(net, costs, item.bought_min or 0.0))
     return " ".join(words)
 
 
-def _net_words(net: Net, costs: Costs) -> str:
+def _net_words(net: Net, costs: Costs, drain_min: float) -> str:
     events = "1 such event" if costs.events_a_year == 1 else f"{costs.events_a_year:,.15g} such events"
     verb = "saves" if net.amount >= 0 else "costs"
-    rest = " The headroom counts as nothing, since it has no cost." if net.headroom is None else ""
-    return f"A year of {events} {verb} {money(abs(net.amount), costs)} net.{rest}"
+    stale = ""
+    if abs(net.stale_min) > ROUNDING_MIN:
+        less = "fewer" if net.stale_min > 0 else "more"
+        stale = f", with {format_minutes(abs(net.stale_min)).removesuffix(' min')} stale minutes {less} in each"
+    rest = " Minutes of drain that are not stale have no price." if drain_min > net.stale_min + ROUNDING_MIN else ""
+    if net.headroom is None:
+        rest += " The headroom counts as nothing, since it has no cost."
+    return f"A year of {events} {verb} {money(abs(net.amount), costs)} net{stale}.{rest}"
 
 
 def minutes_bought(item: PlanItem) -> str:
