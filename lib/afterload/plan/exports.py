@@ -16,6 +16,7 @@ from afterload.plan.compare import Snapshot
 from afterload.plan.kept import COLUMNS, GONE, Kept
 from afterload.plan.measures import COLUMNS as MEASURE_COLUMNS
 from afterload.plan.measures import measure_lines, still_words
+from afterload.plan.whole import mind, worsened_words
 from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, worth
 from afterload.units import format_minutes
 
@@ -66,6 +67,7 @@ def _record(place: int, plan: Plan, item: PlanItem, kept: Kept) -> dict[str, Any
         **{name: entry.get(name, "") for name in COLUMNS},
         "evidence": item.evidence,
         "worth": worth(item),
+        "mind": mind(plan, item),
         "drain_today_min": _rounded(item.today_min),
         "drain_planned_min": _rounded(item.planned_min),
         "bought_min": _rounded(item.bought_min),
@@ -209,6 +211,8 @@ def plan_markdown(plan: Plan, estimates: Estimates) -> str:
     for place, item in enumerate(plan.about, 1):
         cells = (str(place), plan.change(item).title, item.target, item.status, minutes_bought(item), item.owner)
         lines.append(f"| {' | '.join(plain_markdown(cell) for cell in cells)} |")
+    for words in worsened_words(plan):
+        lines += ["", plain_markdown(words)]
     if plan.absent:
         names = ", ".join(plain_markdown(change.title[0].lower() + change.title[1:]) for change in plan.absent)
         lines += ["", f"The scenario has nothing for: {names}."]
@@ -227,6 +231,8 @@ def plan_markdown(plan: Plan, estimates: Estimates) -> str:
         lines += [f"Evidence: {plain_markdown(item.evidence)}"]
         if worth(item):
             lines += ["", f"Worth: {plain_markdown(worth(item))}"]
+        if mind(plan, item):
+            lines += ["", f"Mind: {plain_markdown(mind(plan, item))}"]
         lines += _measure_table(item)
         if money_words(plan, item):
             lines += ["", f"Money: {plain_markdown(money_words(plan, item))}"]
