@@ -110,6 +110,7 @@ def kind(section: type[Section], name: str, field: FieldInfo) -> str:
 
 
 def default(section: type[Section], name: str, field: FieldInfo) -> str:
+    """A default as the file may write it under the plain name of the field, with its unit; "required" where there is none."""
     if field.is_required():
         return "required"
     value = field.default
@@ -120,9 +121,14 @@ def default(section: type[Section], name: str, field: FieldInfo) -> str:
         return str(value).lower()
     if quantity is not None and quantity.suffix == "min" and value >= 120:
         return format_duration(value)
+    if quantity is not None and quantity.kind == "rate":
+        # A field may hold another unit than items a minute: the suffix of its name tells which.
+        return f"{value:.15g}/{quantity.suffix.removeprefix('per_')}"
     if quantity is not None:
-        return f"{value:g} {'a minute' if quantity.kind == 'rate' else quantity.suffix}"
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
+        return f"{value:.15g} {quantity.suffix}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
+    return f"{value:.15g}" if isinstance(value, int | float) else str(value)
 
 
 def page() -> str:

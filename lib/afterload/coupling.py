@@ -14,6 +14,7 @@ from afterload.arrivals import arrival_profile
 from afterload.clients import ClientKind, client_kinds
 from afterload.errors import ApproximationWarning, MissingEvidenceWarning
 from afterload.estimates import Doubt, queue_inputs
+from afterload.model.backlog import cap_rate_per_min
 from afterload.model.coupled import (
     Admission,
     CoupledDependency,
@@ -32,7 +33,17 @@ from afterload.model.queues import QueueLoad
 from afterload.model.uncertainty import Mover, Range, Spread, draw, movers, spread
 from afterload.scenario import LoadedScenario
 
-__all__ = ["ClientRetries", "CoupledEstimate", "Coupling", "Variant", "couple", "draw_recovery", "estimate_recovery"]
+__all__ = [
+    "ClientRetries",
+    "CoupledEstimate",
+    "Coupling",
+    "Variant",
+    "admission_of",
+    "couple",
+    "draw_recovery",
+    "estimate_recovery",
+    "step_caps",
+]
 
 DRAWS = 1_000
 SEED = 20_251_020
@@ -327,7 +338,7 @@ def couple(loaded: LoadedScenario, memo: dict[Any, Any] | None = None) -> Coupli
         queues=tuple(builder.queue(name, lead) for name in builder.queue_names),
         dependencies=tuple(builder.dependency(name) for name in builder.dependency_names),
         fleets=tuple(builder.fleet(name) for name in builder.fleet_names),
-        admission=_admission(loaded) if plan.in_place else None,
+        admission=admission_of(loaded) if plan.in_place else None,
     )
     return Coupling(
         loaded, system, builder.queue_names, builder.dependency_names, builder.fleet_names, ranges, labels,
@@ -335,14 +346,54 @@ def couple(loaded: LoadedScenario, memo: dict[Any, Any] | None = None) -> Coupli
     )  # fmt: skip
 
 
-def _admission(loaded: LoadedScenario) -> Admission:
+def step_caps(loaded: LoadedScenario) -> dict[str, tuple[float, float]]:
+    """By queue: the cap of steps 4 and 5, and the most that its consumers can do. Items a minute.
+
+    The cap is the queue's part, by service rates, of a share of the room that control and direct traffic leave.
+    """
+    scenario, found = loaded.scenario, {}
+    for name, queue in scenario.queues.items():
+        most = queue.service_rate_per_min
+        if queue.item_time_s is not None and queue.concurrency_limit is not None:
+            most = min(most, cap_rate_per_min(float(queue.concurrency_limit), queue.item_time_s))
+        cap = most
+        if queue.dependency in scenario.dependencies:
+            item = scenario.dependencies[queue.dependency]
+            bears = item.capacity_per_min or item.tested_rate_per_min
+            free = max(0.0, bears - item.control_rate_per_min - item.direct_rate_per_min)
+            others = scenario.queues.values()
+            total = sum(other.service_rate_per_min for other in others if other.dependency == queue.dependency)
+            cap = min(most, scenario.admission.drain_share * free * queue.service_rate_per_min / total)
+        found[name] = cap, most
+    return found
+
+
+def _lifts(loaded: LoadedScenario) -> int:
+    """How many lifts step 6 takes: those of the scenario, and no more than there are caps that differ by a whole item at once.
+
+    Where no cap binds there is nothing to lift in steps: one lift puts back the limits from before.
+    """
+    needed = 1
+    for name, (cap, most) in step_caps(loaded).items():
+        if cap >= most * (1 - 1e-9):
+            continue
+        each = loaded.scenario.queues[name].item_time_s
+        if each is None:
+            return loaded.scenario.admission.lifts
+        low, high = (math.floor(rate * each / 60 + 1e-9) for rate in (cap, most))
+        needed = max(needed, high - low)
+    return min(loaded.scenario.admission.lifts, needed)
+
+
+def admission_of(loaded: LoadedScenario) -> Admission:
+    """The admission plan of a scenario as the coupled model takes it."""
     plan = loaded.scenario.admission
     holds = plan.holds_min
     return Admission(
         floor_share=plan.floor_share,
         drain_share=plan.drain_share,
         replay_share=plan.replay_share,
-        lifts=plan.lifts,
+        lifts=_lifts(loaded),
         hold_min=(holds[0], holds[1], holds[2], holds[3], holds[4], holds[5], holds[6]),
     )
 
@@ -360,7 +411,7 @@ def estimate_recovery(coupling: Coupling, draws: int = DRAWS, seed: int = SEED) 
         state = "collapsed" if flipped.dependencies[0].collapsed_at_restore else "healthy"
         others.append(_variant(f"if dependencies are {state} at the restore", flipped))
         worst = system if any(item.collapsed_at_restore for item in system.dependencies) else flipped
-        held = replace(worst, admission=_admission(coupling.loaded))
+        held = replace(worst, admission=admission_of(coupling.loaded))
         if system.admission is None:
             others.append(_variant("collapsed, recovered by the seven steps", held))
     if not coupling.ranges:

@@ -221,7 +221,9 @@ def test_the_golden_commands(whole) -> None:  # type: ignore[no-untyped-def]
     assert age.undo == ("aws lambda delete-function-event-invoke-config --function-name worker",)
     pause = whole.line("pause-list:fleets.fleet")
     processes = "--auto-scaling-group-name asg --scaling-processes ReplaceUnhealthy Terminate HealthCheck"
-    assert pause.apply[:2] == (f"aws autoscaling suspend-processes {processes}", "reaperctl off")
+    # The scenario does not name HealthCheck, so a line says why it is suspended.
+    assert pause.apply[0].startswith("# HealthCheck, which the scenario does not name,")
+    assert pause.apply[1:3] == (f"aws autoscaling suspend-processes {processes}", "reaperctl off")
     assert pause.undo[1:3] == (f"aws autoscaling resume-processes {processes}", "reaperctl on")
     assert "Healthy" in pause.undo[0]
 

@@ -19,6 +19,7 @@ from tests.plan.conftest import HEAD, everything
 from afterload.coupling import couple, estimate_recovery
 from afterload.errors import ScenarioError
 from afterload.estimates import estimate
+from afterload.figures.runbook import runbook_answer
 from afterload.model.coupled import GUIDE_STEPS
 from afterload.plan.consumers import ConsumerCap
 from afterload.plan.runbook import Runbook, admission_of, build_runbook
@@ -197,8 +198,94 @@ def test_times_are_those_of_the_collapsed_recovery() -> None:
     begun = [step.begins_min or 0.0 for step in runbook.steps]
     for (first, second), hold in zip(pairwise(begun), holds, strict=False):
         assert second - first >= hold
-    # Step 6 holds each of its lifts.
-    assert begun[6] - begun[5] == pytest.approx(runbook.lifting_min) == pytest.approx(45)
+    # No cap binds there, so step 6 is one lift.
+    assert begun[6] - begun[5] == pytest.approx(runbook.lifting_min) == pytest.approx(15)
+
+
+def simulated(loaded: LoadedScenario) -> Runbook:
+    coupling = couple(loaded)
+    assert coupling is not None
+    return build_runbook(estimate(loaded), estimate_recovery(coupling, draws=10))
+
+
+def test_no_lift_is_held_that_lifts_nothing(load: Callable[..., LoadedScenario]) -> None:
+    """80 % of (3,000 - 500) is 2,000/min, all that consumers of 1,500/min do: one lift puts the limits back."""
+    idle = simulated(load(queues={"q": {**QUEUE, "service_rate": "1,500/min"}}, dependencies=TABLE))
+    step = idle.steps[5]
+    assert step.admit == (
+        "queue q: limits as before; the cap of step 4 was all that its consumers do, 1,500/min, 50 at once.",
+    )
+    assert step.hold == ("the lift for 15 min.",)
+    assert step.commands[0] == "# the only lift, one queue at a time"
+    assert len(step.commands) == 2
+    assert (idle.lifts, idle.lifting_min) == (1, 15)
+    assert idle.lift_words == "Step 6 is one lift, held for 15 min"
+    assert idle.steps[6].begins_min - step.begins_min == pytest.approx(15)
+    # Where the cap binds, every lift differs from the one before, and the simulation holds each.
+    held = simulated(load(queues={"q": QUEUE}, dependencies=TABLE))
+    assert held.steps[6].begins_min - held.steps[5].begins_min == pytest.approx(45) == pytest.approx(held.lifting_min)
+    assert len(set(held.steps[5].admit)) == 3
+    # 66 at once can be lifted to 68 in two ways, not in three.
+    near = build_runbook(estimate(load(queues={"q": {**QUEUE, "service_rate": "2,055/min"}}, dependencies=TABLE)))
+    assert [cap.concurrency for cap in near.caps[0].lifts] == [67, 68]
+    assert near.lifting_min == 30
+
+
+def test_a_queue_whose_cap_does_not_bind_is_not_lifted_beside_one_that_is(written: Callable[..., Runbook]) -> None:
+    free = {**QUEUE, "service_rate": "100/min", "arrival_rate": "10/min", "dependency": None}
+    step = written(queues={"a": QUEUE, "b": free}, dependencies=TABLE).steps[5]
+    assert [line.split(":")[0] for line in step.admit] == [
+        "queue a, lift 1", "queue a, lift 2", "queue a, lift 3", "queue b, lift 3",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("example", ["orders", "render-fleet", "payments"])
+def test_every_lift_differs_from_the_one_before(example: str) -> None:
+    for item in build_runbook(estimate(load_scenario(f"builtin:scenarios/{example}.yaml"))).caps:
+        if item.binds:
+            assert len({cap.words for cap in (item.cap, *item.lifts)}) == len(item.lifts) + 1
+
+
+def test_the_runbook_says_whether_its_own_recovery_meets_the_objective(load: Callable[..., LoadedScenario]) -> None:
+    """In the example the steps bring fresh age back after 389 min, as the answer says of its drain: 149 min too late."""
+    loaded = load_scenario("builtin:scenarios/orders.yaml")
+    runbook = simulated(loaded)
+    words = (
+        "By these steps first-attempt age is back at baseline 389 min after the restore: the objective of 240 min is missed "
+        "by 149 min."
+    )
+    assert runbook.verdict == words
+    assert words in runbook_markdown(runbook, estimate(loaded))
+    assert words in runbook_answer(runbook).text
+    met = simulated(load_scenario("builtin:scenarios/orders.yaml", ["recovery_objective=400 min"]))
+    assert met.verdict.endswith("the objective of 400 min is met.")
+    never = simulated(load(queues={"q": {**QUEUE, "arrival_rate": "2,500/min"}}, dependencies=TABLE))
+    assert never.verdict == (
+        "By these steps first-attempt age is never back at baseline: the objective of 240 min is missed."
+    )
+    assert build_runbook(estimate(loaded)).verdict == ""
+
+
+def test_nothing_is_suspended_that_is_neither_named_nor_explained(written: Callable[..., Runbook]) -> None:
+    """A process of the command is one of the scenario's, or a line of the commands and of the text says why it is there."""
+    fleet = {"running": 600, "needed": 600}
+    for automation in (
+        ["ReplaceUnhealthy"],
+        ["AZRebalance"],
+        ["ReplaceUnhealthy", "HealthCheck"],
+        ["AlarmNotification"],
+    ):
+        runbook = written(fleets={"f": {**fleet, "removal_automation": automation}})
+        (pause,) = runbook.pauses
+        (command,) = (line for line in pause.apply if line.startswith("aws "))
+        suspended = command.split("--scaling-processes ")[1].split()
+        unnamed = set(suspended) - set(automation)
+        assert unnamed == ({"HealthCheck"} if automation == ["ReplaceUnhealthy"] else set())
+        for name in unnamed:
+            said = f"{name}, which the scenario does not name, is suspended beside ReplaceUnhealthy"
+            assert any(said in line for line in runbook.steps[0].commands)
+            assert any(said in line for line in pause.traps)
+        assert bool(unnamed) == any("does not name" in line for line in pause.traps)
 
 
 def test_the_steps_are_the_guides() -> None:

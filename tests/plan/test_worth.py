@@ -92,8 +92,8 @@ def test_by_cost_a_dear_change_comes_after_a_cheap_one():
     def gains_of(stale_minute):
         costs = {"stale_minute": stale_minute, "person_day": 800, "currency": "EUR"}
         found = build_plan(estimate(load_scenario(ORDERS, {"costs": costs})), "cost")
-        timed = [item for item in found.open if item.bought_min]
-        return [item.bought_min * stale_minute - found.effort_days(item) * 800 for item in timed]
+        stale = [(item, item.worths[CASES[0]].alone["fresh_min"].bought) for item in found.open if item.worths]
+        return [bought * stale_minute - found.effort_days(item) * 800 for item, bought in stale if bought > 1e-6]
 
     for stale_minute in (0.01, 1, 100):
         gains = gains_of(stale_minute)

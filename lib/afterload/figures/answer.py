@@ -17,16 +17,20 @@ from afterload.figures.recovery import SAME_SHARE, coupled_sentences, differing_
 from afterload.figures.retries import calls_in_words
 from afterload.figures.words import NEVER, doubts, span
 from afterload.model.retries import stack as stack_of
-from afterload.plan import DO, NEEDS_EVIDENCE, Plan
+from afterload.plan import DO, NEEDS_EVIDENCE, Plan, PlanItem
 from afterload.plan.change import counted, failing
 from afterload.plan.objectives import within
-from afterload.plan.wording import worth
-from afterload.plan.worth import measured_recovery
+from afterload.plan.wording import short_worth
+from afterload.plan.worth import CASES, measured_recovery
 from afterload.units import format_duration, format_instant, format_minutes, format_number
 
-__all__ = ["all_doubts", "answer", "headline", "provenance", "spread_sentences"]
+__all__ = ["all_doubts", "answer", "first_changes", "headline", "provenance", "spread_sentences"]
 
 SHOWN_CHANGES = 3
+# What a line can buy most of, by measure.
+MOST = {"empty_min": "drain", "fresh_min": "stale processing"}
+# Minutes below this are those of rounding.
+ROUNDING_MIN = 1e-6
 
 
 def headline(estimates: Estimates) -> list[tuple[str, str]]:
@@ -168,7 +172,7 @@ def _queue_sentences(queue: QueueEstimate, outage: float, objective: float, coup
 
 
 def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = None) -> Prose:
-    """The answer in plain words: the numbers, the verdict, how it could go, and the first three changes."""
+    """The answer in plain words: the numbers, the verdict, how it could go, and the changes to look at first."""
     scenario, loaded = estimates.loaded.scenario, estimates.loaded
     zone = scenario.time_zone
     about = (
@@ -177,14 +181,9 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
     )
     made_up = "Hypothetical: the numbers of this scenario are made up." if scenario.hypothetical else ""
     big, sentences = headline(estimates), [*_sentences(estimates, recovery), *coupled_sentences(recovery)]
-    shown = [item for item in plan.items if item.status in (DO, NEEDS_EVIDENCE)]
-    # What shortens a recovery comes first here; the plan itself keeps its order.
-    shown = sorted(shown, key=lambda item: (item.status != DO, not item.shortens))[:SHOWN_CHANGES]
-    first = [
-        f"{plan.change(item).title}{f' ({item.target})' if item.target else ''}. "
-        f"{worth(item) if item.status == DO else item.evidence}"
-        for item in shown
-    ]
+    shown = first_changes(plan)
+    first = [_first_change(plan, item) for item in shown]
+    last = _none_drains(shown)
     changes = loaded.overrides
     changed = f"Values overridden for this run: {', '.join(f'{k}={v}' for k, v in changes.items())}." if changes else ""
     differing = differing_sentences(recovery, estimates.queues)
@@ -207,13 +206,61 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
         *(f"<p>{escape(text)}</p>" for text in sentences),
         "<p><b>First changes</b></p>" if first else "<p>No change of the catalogue is open here.</p>",
         f"<ol>{''.join(f'<li>{escape(text)}</li>' for text in first)}</ol>" if first else "",
+        f"<p>{escape(last)}</p>" if last else "",
         "</div>",
     ]
     lines = [about, *warnings]
     lines += [f"{number} {words} ({basis})" for (number, words), basis in zip(big, rested, strict=True)]
     lines += sentences
     lines += [f"{place}. {text}" for place, text in enumerate(first, 1)]
+    lines.append(last)
     return Prose("".join(html), "\n".join(line for line in lines if line))
+
+
+def first_changes(plan: Plan) -> list[PlanItem]:
+    """The lines for the front page, in the plan's order: its first, what buys most, then what follows the first.
+
+    What buys most is the line with the most minutes of drain, and the one with the most of stale processing; lines that
+    are to do come before those that need evidence.
+    """
+    lines = [item for item in plan.items if item.status == DO] + [i for i in plan.items if i.status == NEEDS_EVIDENCE]
+    picked = lines[:1]
+    for measure in ("empty_min", "fresh_min"):
+        best = max(plan.open, key=lambda item: _gain(item, measure), default=None)
+        if best is not None and best not in picked and _gain(best, measure) > (False, ROUNDING_MIN):
+            picked.append(best)
+    picked += [item for item in lines if item not in picked]
+    return sorted(picked[:SHOWN_CHANGES], key=lines.index)
+
+
+def _gain(item: PlanItem, measure: str) -> tuple[bool, float]:
+    """Whether a line ends a never, and the minutes that it buys, as the scenario starts."""
+    if item.worths is None:
+        return False, 0.0
+    part = item.worths[CASES[0]].alone[measure]
+    return part.ended, -(part.after or 0.0) if part.ended else part.bought or 0.0
+
+
+def _first_change(plan: Plan, item: PlanItem) -> str:
+    """One line of the front page: what, where, its line of the plan, and one sentence of what it buys."""
+    place = f", line {plan.about.index(item) + 1} of the plan" if item.target else ""
+    where = f" ({item.target}{place})" if item.target else ""
+    most = [name for measure, name in MOST.items() if _is_most(plan, item, measure)]
+    said = f" No other change buys more minutes of {' or of '.join(most)}." if most else ""
+    return f"{plan.change(item).title}{where}. {short_worth(item) if item.status == DO else item.evidence}{said}"
+
+
+def _is_most(plan: Plan, item: PlanItem, measure: str) -> bool:
+    gain = _gain(item, measure)
+    return gain > (False, ROUNDING_MIN) and gain == max(_gain(other, measure) for other in plan.open)
+
+
+def _none_drains(shown: list[PlanItem]) -> str:
+    """What is true of every line shown, said once: that none of them alone drains a backlog after a collapse."""
+    drains = [item.worths[CASES[1]].alone["empty_min"] for item in shown if item.worths is not None]
+    if drains and all(part.before is None and part.after is None for part in drains):
+        return "If dependencies are collapsed at the restore, none of these alone makes the backlog drain."
+    return ""
 
 
 def all_doubts(estimates: Estimates) -> Prose:

@@ -25,15 +25,22 @@ TIGHT = 16
 
 @dataclass(frozen=True)
 class Table:
-    """Rows for people: every cell is text already, ``numeric`` names the columns that are set to the right."""
+    """Rows for people: every cell is text already, ``numeric`` names the columns that are set to the right.
+
+    ``links`` gives for each row the place in the same page to which its cell of the column ``linked`` leads.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[str] = frozenset()
     caption: str = ""
     status: str = ""
+    linked: str = ""
+    links: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.linked and len(self.links) != len(self.rows):
+            raise ModelError(f"a table has {len(self.links)} links for {len(self.rows)} rows")
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ModelError(f"a row has {len(row)} cells for {len(self.columns)} columns: {row}")
@@ -66,15 +73,17 @@ class Table:
         caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
         head = "".join(f'<th scope="col"{self._class(name)}>{escape(name)}</th>' for name in self.columns)
         body = "".join(
-            f"<tr>{''.join(self._cell(name, cell) for name, cell in zip(self.columns, row, strict=True))}</tr>"
-            for row in self.rows
+            f"<tr>{''.join(self._cell(name, cell, place) for name, cell in zip(self.columns, row, strict=True))}</tr>"
+            for place, row in enumerate(self.rows)
         )
         return f'<table class="af-table">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
     def _class(self, name: str) -> str:
         return ' class="num"' if name in self.numeric else ""
 
-    def _cell(self, name: str, cell: str) -> str:
+    def _cell(self, name: str, cell: str, place: int) -> str:
+        if name == self.linked:
+            return f'<td><a href="#{escape(self.links[place])}">{escape(cell)}</a></td>'
         if name == self.status:
             return f'<td><span class="af-status-{escape(cell.replace(" ", "-"))}">{escape(cell)}</span></td>'
         tight = ' class="af-tight"' if len(cell) <= TIGHT else ""

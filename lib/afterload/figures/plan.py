@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -10,6 +11,7 @@ from afterload.figures.words import sentence_list
 from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, Plan, PlanItem
 from afterload.plan.change import counted
 from afterload.plan.measures import COLUMNS, measure_lines, still_words
+from afterload.plan.whole import mind, worsened_words
 from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, worth
 
 __all__ = ["plan_answer", "plan_details", "plan_table"]
@@ -37,6 +39,7 @@ def plan_answer(plan: Plan) -> Prose:
         lines.append(
             f"The change with the most minutes is {plan.change(best).title.lower()} on {best.target}: {worth(best)}"
         )
+    lines += worsened_words(plan)
     lines.append(
         f"Order: {ORDER_WORDS[plan.order]}. Minutes are those of the coupled recovery with the change alone; a change "
         "without minutes says what else it bounds, and one that buys nothing here says so. Words in capitals in a "
@@ -62,7 +65,7 @@ def _is(number: int) -> str:
 
 
 def plan_table(plan: Plan) -> Table:
-    """All lines of the plan, short."""
+    """All lines of the plan, short; each leads to its section of :func:`plan_details`."""
     records = [
         {
             "#": str(place),
@@ -79,7 +82,13 @@ def plan_table(plan: Plan) -> Table:
             ("#", "change", "where", "status", "minutes bought", "owner"), (), caption="The plan has no lines here"
         )
     formats: dict[str, Any] = dict.fromkeys(records[0], str) | {"#": _same, "minutes bought": _same}
-    return Table.of(records, formats, caption="The plan in order", status="status")
+    table = Table.of(records, formats, caption="The plan in order", status="status")
+    return replace(table, linked="change", links=tuple(_anchor(place) for place in range(1, len(records) + 1)))
+
+
+def _anchor(place: int) -> str:
+    """The name in the page of the section of one line."""
+    return f"plan-line-{place}"
 
 
 def _same(text: str) -> str:
@@ -87,7 +96,7 @@ def _same(text: str) -> str:
 
 
 def plan_details(plan: Plan) -> Prose:
-    """Every line whole: evidence, worth, price, owner, commands, exercise, reference."""
+    """Every line whole: owner, evidence and worth, and behind a summary measures, price, exercise and commands."""
     html, text = [], []
     for place, item in enumerate(plan.about, 1):
         change = plan.change(item)
@@ -97,6 +106,7 @@ def plan_details(plan: Plan) -> Prose:
             ("Why", change.why),
             ("Evidence", item.evidence),
             ("Worth", worth(item)),
+            ("Mind", mind(plan, item)),
         ]
         rest = [
             ("Money", money_words(plan, item)),
@@ -106,10 +116,11 @@ def plan_details(plan: Plan) -> Prose:
         ]
         rows, others = _facts(facts), _facts(rest)
         html.append(
-            f'<section class="af-change"><h3>{escape(title)} '
-            f'<span class="af-status-{item.status.replace(" ", "-")}">{item.status}</span></h3><dl>{rows}'
-            f"</dl>{_measures_html(item)}<dl>{others}"
-            f"{_block('Apply', item.apply)}{_block('Undo', item.undo)}{_block('Terraform', item.terraform)}</dl></section>"
+            f'<section class="af-change" id="{_anchor(place)}"><h3>{escape(title)} '
+            f'<span class="af-status-{item.status.replace(" ", "-")}">{item.status}</span></h3><dl>{rows}</dl>'
+            f'<details class="af-more"><summary>{_summary(item)} of line {place}</summary>{_measures_html(item)}<dl>{others}'
+            f"{_block('Apply', item.apply)}{_block('Undo', item.undo)}{_block('Terraform', item.terraform)}</dl>"
+            "</details></section>"
         )
         lines = [f"{title} [{item.status}]", *(f"  {name}: {value}" for name, value in facts if value)]
         lines += [f"  {line}" for line in _measures_text(item)]
@@ -118,6 +129,16 @@ def plan_details(plan: Plan) -> Prose:
             lines += [f"  {word}: {command}" for command in commands]
         text.append("\n".join(lines))
     return Prose("".join(html), "\n\n".join(text))
+
+
+def _summary(item: PlanItem) -> str:
+    """What stands behind the summary of a line, in words."""
+    parts = ["Measures"] if item.worths is not None else []
+    parts += ["price"] if item.status == DO else []
+    parts += ["commands"] if item.apply or item.undo or item.terraform else []
+    parts += ["exercise"]
+    words = f"{', '.join(parts)} and reference"
+    return words[0].upper() + words[1:]
 
 
 def _facts(facts: list[tuple[str, str]]) -> str:

@@ -47,11 +47,13 @@ def runbook_answer(runbook: Runbook) -> Prose:
         lines.append(
             f"In the simulation, with {runbook.case}, all steps are over {span(runbook.ends_min)} after the restore."
         )
+    if runbook.verdict:
+        lines.append(runbook.verdict)
     if runbook.fallbacks:
         lines.append(f"On the way a collapse takes it back {counted(runbook.fallbacks, 'time')}.")
     if runbook.caps:
         lines.append(
-            f"The lifts of step 6 are held for {format_minutes(runbook.lifting_min)} together; in the reference event the "
+            f"{runbook.lift_words}; in the reference event the "
             f"provider lifted its throttles over {format_minutes(REFERENCE_LIFT_MIN)}."
         )
     lines.append("Words in capitals in a command, such as MAPPING_UUID, stand for your own names.")

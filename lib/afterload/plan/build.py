@@ -54,19 +54,17 @@ class Plan:
         return self.change(item).effort_days if item.effort_days is None else item.effort_days
 
     def net(self, item: PlanItem) -> Net | None:
-        """What a year with a line comes to, in the better starting state; None without a cost of minutes, or of never."""
+        """What a year with a line comes to, in the better starting state; None without a cost of stale minutes, or of never.
+
+        Stale minutes are those from the restore to first-attempt age at baseline, of the slowest queue.
+        """
         costs = self.costs
         if costs is None or costs.stale_minute is None or item.worths is None or item.status != DO:
             return None
         alone = [item.worths[case].alone for case in CASES]
-        if any(part["empty_min"].ended or part["empty_min"].endless for part in alone):
+        if any(part["fresh_min"].ended or part["fresh_min"].endless for part in alone):
             return None
-        nets = [
-            net_of(
-                _gain(part["empty_min"]), -(part["lost"].bought or 0.0), self.effort_days(item), item.headroom, costs
-            )
-            for part in alone
-        ]
+        nets = [_net(part, self.effort_days(item), item, costs) for part in alone]
         return max(nets, key=lambda net: net.amount)
 
     @property
@@ -104,7 +102,8 @@ def build_plan(estimates: Estimates, order: Order = "guide", draws: int | None =
         order: ``guide``: the guide's order of change, then minutes bought; ``minutes``: minutes bought; ``effort``: minutes
             bought a person-day; ``cost``: what a year with it saves less what it costs, by the scenario's ``costs``: see
             :class:`afterload.plan.price.Net`. Whatever the order, a line that buys no minutes comes after those of its
-            rank that do, and one that makes no measure better after all others.
+            rank that do, and one that makes no measure better after all others. Minutes are those of the drain, and in
+            ``cost`` those that have a price: stale ones.
         draws: draws of uncertain inputs; None for the usual number.
 
     Raises :class:`InputError` for another order, and for ``cost`` where the scenario gives no costs.
@@ -145,7 +144,7 @@ def _ranker(order: Order, appraiser: Appraiser | None, costs: Costs) -> Callable
         measures: list[Mapping[str, Difference]] = []
         if appraiser is not None and item.status == DO and item.edit and not appraiser.refusal(item.edit):
             measures = [appraiser.alone(item.edit, case) for case in CASES]
-        gains = [_gain(of_case["empty_min"]) for of_case in measures]
+        gains = [_gain(of_case["fresh_min" if order == "cost" else "empty_min"]) for of_case in measures]
         gain = max(gains, default=0.0)
         # What buys another measure than minutes stands between what buys minutes and what buys nothing.
         kind = 0 if gain > ROUNDING_MIN else 1 if any(better(of_case) for of_case in measures) else 2
@@ -155,10 +154,7 @@ def _ranker(order: Order, appraiser: Appraiser | None, costs: Costs) -> Callable
         days = change.effort_days if item.effort_days is None else item.effort_days
         worth = gain if order == "minutes" else gain / max(days, 0.1)
         if order == "cost":
-            lost = [-(of_case["lost"].bought or 0.0) for of_case in measures]
-            nets = [
-                net_of(minutes, more, days, item.headroom, costs) for minutes, more in zip(gains, lost, strict=True)
-            ]
+            nets = [_net(of_case, days, item, costs) for of_case in measures]
             worth = max((net.amount for net in nets), default=-days * costs.person_day)
         # Rounded, since the order in which a file lists its parts moves the last digits of a sum.
         return 0.0, status, kind, -round(worth, 6), *tie
@@ -166,8 +162,15 @@ def _ranker(order: Order, appraiser: Appraiser | None, costs: Costs) -> Callable
     return rank
 
 
-def _gain(drain: Difference) -> float:
-    if drain.ended:
-        return NEVER_ENDED_MIN - (drain.after or 0.0)
-    bought = drain.bought
+def _net(measures: Mapping[str, Difference], days: float, item: PlanItem, costs: Costs) -> Net:
+    more_lost = -(measures["lost"].bought or 0.0)
+    return net_of(_gain(measures["fresh_min"]), more_lost, days, item.headroom, costs)
+
+
+def _gain(time: Difference) -> float:
+    if time.ended:
+        return NEVER_ENDED_MIN - (time.after or 0.0)
+    if time.endless:
+        return -NEVER_ENDED_MIN
+    bought = time.bought
     return 0.0 if bought is None else bought

@@ -42,6 +42,12 @@ class ConsumerCap:
             rate_per_min = min(rate_per_min, each * queue.concurrency_limit)
         return cls(rate_per_min, math.floor(rate_per_min / each + 1e-9))
 
+    def same_as(self, other: ConsumerCap) -> bool:
+        """True if the same items at once are let through, or where those are not known the same rate."""
+        if self.concurrency is None or other.concurrency is None:
+            return abs(self.rate_per_min - other.rate_per_min) <= 1e-9 * max(1.0, self.rate_per_min)
+        return self.concurrency == other.concurrency
+
     @property
     def words(self) -> str:
         """ "2,400 items/min, 80 at once": for people."""

@@ -17,6 +17,7 @@ from afterload.plan.compare import Snapshot
 from afterload.plan.kept import COLUMNS, GONE, Kept
 from afterload.plan.measures import COLUMNS as MEASURE_COLUMNS
 from afterload.plan.measures import measure_lines, still_words
+from afterload.plan.whole import mind, worsened_words
 from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, worth
 from afterload.units import format_minutes
 
@@ -67,6 +68,7 @@ def _record(place: int, plan: Plan, item: PlanItem, kept: Kept) -> dict[str, Any
         **{name: entry.get(name, "") for name in COLUMNS},
         "evidence": item.evidence,
         "worth": worth(item),
+        "mind": mind(plan, item),
         "drain_today_min": _rounded(item.today_min),
         "drain_planned_min": _rounded(item.planned_min),
         "bought_min": _rounded(item.bought_min),
@@ -95,6 +97,7 @@ def _money(plan: Plan, item: PlanItem) -> dict[str, Any]:
         "headroom_unit_hours_month": None if head is None else _rounded(head.unit_hours_month),
         "headroom_cost_month": None if head is None else _rounded(head.cost_month(costs)),
         "effort_cost": _rounded(plan.effort_days(item) * costs.person_day) if costs and has_effort else None,
+        "stale_bought_min": None if net is None else _rounded(net.stale_min),
         "net_year": None if net is None else _rounded(net.amount),
         "currency": None if costs is None else costs.currency,
     }
@@ -221,6 +224,8 @@ def plan_markdown(plan: Plan, estimates: Estimates, kept: Kept | None = None) ->
         owner = " ".join(entered.get(item.id, {}).get("agreed_owner", "").split()) or item.owner
         cells = (str(place), plan.change(item).title, item.target, item.status, minutes_bought(item), owner)
         lines.append(f"| {' | '.join(plain_markdown(cell) for cell in cells)} |")
+    for words in worsened_words(plan):
+        lines += ["", plain_markdown(words)]
     if plan.absent:
         names = ", ".join(plain_markdown(change.title[0].lower() + change.title[1:]) for change in plan.absent)
         lines += ["", f"The scenario has nothing for: {names}."]
@@ -241,6 +246,8 @@ def plan_markdown(plan: Plan, estimates: Estimates, kept: Kept | None = None) ->
         lines += [f"Evidence: {plain_markdown(item.evidence)}"]
         if worth(item):
             lines += ["", f"Worth: {plain_markdown(worth(item))}"]
+        if mind(plan, item):
+            lines += ["", f"Mind: {plain_markdown(mind(plan, item))}"]
         lines += _measure_table(item)
         if money_words(plan, item):
             lines += ["", f"Money: {plain_markdown(money_words(plan, item))}"]

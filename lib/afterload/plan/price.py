@@ -2,6 +2,9 @@
 
 No price is built in: what an hour of an instance or of capacity costs is the team's own, in ``costs`` of the scenario.
 Without it the unit-hours of a month are told, which any price list turns into money.
+
+What a shorter recovery saves is counted in stale minutes: from the restore to first-attempt age at baseline, of the slowest
+queue. A minute of drain in which fresh work is on time is not stale and has no price of its own.
 """
 
 from __future__ import annotations
@@ -58,11 +61,13 @@ class Net:
     """What a year with a change comes to, in the team's currency.
 
     Attributes:
+        stale_min: stale minutes that it saves in one event; below zero where it costs some.
         saved: stale minutes that it saves in the year's events, less the items that it drops more than today.
         effort: its person-days, once.
         headroom: its capacity for twelve months; None where that is not priced, which counts as nothing.
     """
 
+    stale_min: float
     saved: float
     effort: float
     headroom: float | None
@@ -73,13 +78,13 @@ class Net:
         return self.saved - self.effort - (self.headroom or 0.0)
 
 
-def net_of(gain_min: float, more_lost: float, days: float, headroom: Headroom | None, costs: Costs) -> Net:
-    """A year of a change: ``gain_min`` stale minutes saved and ``more_lost`` items dropped in each event."""
-    saved = gain_min * (costs.stale_minute or 0.0) - more_lost * costs.lost_item
+def net_of(stale_min: float, more_lost: float, days: float, headroom: Headroom | None, costs: Costs) -> Net:
+    """A year of a change: ``stale_min`` stale minutes saved and ``more_lost`` items dropped in each event."""
+    saved = stale_min * (costs.stale_minute or 0.0) - more_lost * costs.lost_item
     month = None if headroom is None else headroom.cost_month(costs)
     unpriced = headroom is not None and month is None
     year = None if unpriced else MONTHS_A_YEAR * (month or 0.0)
-    return Net(saved * costs.events_a_year, days * costs.person_day, year)
+    return Net(stale_min, saved * costs.events_a_year, days * costs.person_day, year)
 
 
 def money(amount: float, costs: Costs) -> str:

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from afterload.clients import ClientKind, client_kinds
-from afterload.coupling import CoupledEstimate, Variant
+from afterload.coupling import CoupledEstimate, Variant, admission_of, step_caps
 from afterload.estimates import Estimates
 from afterload.findings.measured import SignalRecovery
 from afterload.findings.telemetry import Measured
-from afterload.model.coupled import GUIDE_STEPS, Admission, CoupledDependency
+from afterload.model.coupled import GUIDE_STEPS, CoupledDependency
 from afterload.plan.change import IN_PLACE, PlanItem, counted, owner_of
 from afterload.plan.changes import bounded_replay, pause_list
 from afterload.plan.consumers import ConsumerCap, capped, held, lifted
-from afterload.scenario import LoadedScenario
 from afterload.units import format_minutes, format_number, format_rate, format_share
 
 __all__ = ["WARM_SHARE", "Lift", "Pause", "Runbook", "RunbookStep", "admission_of", "build_runbook"]
@@ -95,6 +94,8 @@ class Runbook:
         fallbacks: how often the simulation had to go back.
         case: which recovery the times are from; empty where none was simulated.
         lifting_min: minutes that the lifts of step 6 are held, together.
+        objective_min: the scenario's objective, from the restore to first-attempt age back at baseline.
+        fresh_back_min: minutes in which that recovery gets there, of the slowest queue; None for never, and without one.
     """
 
     steps: tuple[RunbookStep, ...]
@@ -104,16 +105,37 @@ class Runbook:
     fallbacks: int
     case: str
     lifting_min: float
+    objective_min: float
+    fresh_back_min: float | None = None
 
+    @property
+    def lifts(self) -> int:
+        """In how many lifts step 6 puts back the limits; 0 without a queue."""
+        return len(self.caps[0].lifts) if self.caps else 0
 
-def admission_of(loaded: LoadedScenario) -> Admission:
-    """The admission plan of a scenario as the coupled model takes it."""
-    plan = loaded.scenario.admission
-    first, second, third, fourth, fifth, sixth, seventh = plan.holds_min
-    return Admission(
-        plan.floor_share, plan.drain_share, plan.replay_share, plan.lifts,
-        (first, second, third, fourth, fifth, sixth, seventh),
-    )  # fmt: skip
+    @property
+    def verdict(self) -> str:
+        """Whether a recovery by these steps meets the objective, in words; empty text where none was simulated."""
+        if not self.case or not self.caps:
+            return ""
+        objective = f"the objective of {format_minutes(self.objective_min)}"
+        back = self.fresh_back_min
+        if back is None:
+            return f"By these steps first-attempt age is never back at baseline: {objective} is missed."
+        over = back - self.objective_min
+        judged = "met" if over <= 0 else f"missed by {format_minutes(over)}"
+        when = f"{format_minutes(back)} after the restore"
+        return f"By these steps first-attempt age is back at baseline {when}: {objective} is {judged}."
+
+    @property
+    def lift_words(self) -> str:
+        """In how many lifts step 6 puts back the limits, and for how long they are held; empty text without a queue."""
+        if not self.caps:
+            return ""
+        held_for = format_minutes(self.lifting_min)
+        if self.lifts > 1:
+            return f"The {self.lifts} lifts of step 6 are held for {held_for} together"
+        return f"Step 6 is one lift, held for {held_for}"
 
 
 def build_runbook(
@@ -160,7 +182,12 @@ class _Writer:
             0 if variant is None else int(variant.result.fallbacks[0]),
             "" if variant is None else _case(variant),
             self.admission.lifts * self.admission.hold_min[5],
+            self.scenario.recovery_objective_min, self._fresh_back(),
         )  # fmt: skip
+
+    def _fresh_back(self) -> float | None:
+        times = () if self.variant is None else self.variant.result.fresh_age_back_min[0]
+        return float(np.max(times)) if len(times) and not np.isnan(times).any() else None
 
     def _begins(self, number: int) -> float | None:
         if self.variant is None:
@@ -197,18 +224,9 @@ class _Writer:
 
     def _caps(self) -> Iterator[Lift]:
         """Caps by the rule of the coupled recovery: a share of the room, by service rates, then equal lifts."""
-        for name, queue in self.scenario.queues.items():
-            service = queue.service_rate_per_min
-            cap = service
-            if queue.dependency in self.scenario.dependencies:
-                item = self.scenario.dependencies[queue.dependency]
-                bears = item.capacity_per_min or item.tested_rate_per_min
-                free = max(0.0, bears - item.control_rate_per_min - item.direct_rate_per_min)
-                others = self.scenario.queues.values()
-                total = sum(other.service_rate_per_min for other in others if other.dependency == queue.dependency)
-                cap = min(service, self.admission.drain_share * free * service / total)
-            lifts = self.admission.lifts
-            rates = (cap + (service - cap) * place / lifts for place in range(1, lifts + 1))
+        for name, (cap, most) in step_caps(self.loaded).items():
+            queue, lifts = self.scenario.queues[name], self.admission.lifts
+            rates = (cap + (most - cap) * place / lifts for place in range(1, lifts + 1))
             yield Lift(name, ConsumerCap.of(queue, cap), tuple(ConsumerCap.of(queue, rate) for rate in rates))
 
     def _queue_owners(self) -> list[str]:
@@ -353,17 +371,27 @@ class _Writer:
     def _lift(self, number: int) -> RunbookStep:
         if not self.caps:
             return self._step(number, "The scenario has no queue, so there is no cap to lift.")
-        admit, commands = list[str](), list[str]()
-        for place in range(self.admission.lifts):
-            last = place == self.admission.lifts - 1
-            commands.append(f"# lift {place + 1} of {self.admission.lifts}, one queue at a time")
+        admit, commands, lifts = list[str](), list[str](), self.admission.lifts
+        for place in range(lifts):
+            last = place == lifts - 1
+            number_of = f"lift {place + 1} of {lifts}" if lifts > 1 else "the only lift"
+            commands.append(f"# {number_of}, one queue at a time")
             for item in self.caps:
                 queue, cap = self.scenario.queues[item.queue], item.lifts[place]
+                before = item.lifts[place - 1] if place else item.cap
+                # A lift that changes nothing is none; the last one puts back the limits from before all the same.
+                if cap.same_as(before) and not last:
+                    continue
                 commands += lifted(queue) if last else capped(queue, cap)
-                admit.append(
-                    f"queue {item.queue}, lift {place + 1}: {cap.words}{', limits as before' if last else ''}."
-                )
-        hold = (f"each lift for {format_minutes(self.admission.hold_min[5])}, before the next one.",)
+                words = f"queue {item.queue}, lift {place + 1}" if lifts > 1 else f"queue {item.queue}"
+                if not item.binds:
+                    admit.append(
+                        f"{words}: limits as before; the cap of step 4 was all that its consumers do, {cap.words}."
+                    )
+                else:
+                    admit.append(f"{words}: {cap.words}{', limits as before' if last else ''}.")
+        wait = format_minutes(self.admission.hold_min[5])
+        hold = (f"each lift for {wait}, before the next one." if lifts > 1 else f"the lift for {wait}.",)
         calm = [f"{name}: no rise in errors or latency in the hold." for name in self.scenario.dependencies]
         advance = [*calm, *self._within()]
         return self._step(
@@ -396,6 +424,8 @@ class _Writer:
 
     def _traps(self, name: str, item: PlanItem) -> Iterator[str]:
         automation = {entry.name for entry in self.scenario.fleets[name].removal_automation or () if not entry.paused}
+        if any(command == f"# {pause_list.HEALTH_CHECK_TOO}" for command in item.apply):
+            yield f"{pause_list.HEALTH_CHECK_TOO}."
         if "ReplaceUnhealthy" in automation:
             yield (
                 "ReplaceUnhealthy, once resumed, replaces all that was marked unhealthy meanwhile at once, terminating first: "

@@ -48,9 +48,11 @@ def _times(runbook: Runbook) -> Iterator[str]:
         yield f"In the simulation, with {runbook.case}, the steps are never all over: see which one does not end."
     else:
         yield f"In the simulation, with {runbook.case}, all steps are over {format_minutes(runbook.ends_min)} after the restore."
+    if runbook.verdict:
+        yield runbook.verdict
     if runbook.caps:
         yield (
-            f"The lifts of step 6 are held for {format_minutes(runbook.lifting_min)} together; in the reference event the "
+            f"{runbook.lift_words}; in the reference event the "
             f"provider lifted its throttles over {format_minutes(REFERENCE_LIFT_MIN)}."
         )
 

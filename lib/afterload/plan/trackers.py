@@ -15,6 +15,7 @@ from afterload.plan.build import Plan
 from afterload.plan.change import PlanItem
 from afterload.plan.exports import formula_safe, plain_markdown
 from afterload.plan.kept import Kept
+from afterload.plan.whole import mind
 from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, worth
 
 __all__ = ["github_json", "github_script", "jira_csv"]
@@ -37,6 +38,7 @@ def _body(plan: Plan, item: PlanItem) -> str:
         change.why,
         f"Evidence: {item.evidence}",
         f"Worth: {worth(item)}",
+        mind(plan, item) and f"Mind: {mind(plan, item)}",
         money_words(plan, item) and f"Money: {money_words(plan, item)}",
         effort_and_risk(plan, item),
         f"Exercise: {change.exercise}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from afterload.findings.phrases import counted
@@ -12,7 +13,15 @@ from afterload.plan.worth import CASES, Difference, Worth
 from afterload.scenario.coupled_schema import Costs
 from afterload.units import format_duration, format_minutes, format_rate, format_share
 
-__all__ = ["difference_words", "effort_and_risk", "minutes_bought", "money_words", "signed_minutes", "worth"]
+__all__ = [
+    "difference_words",
+    "effort_and_risk",
+    "minutes_bought",
+    "money_words",
+    "short_worth",
+    "signed_minutes",
+    "worth",
+]
 
 # Changes of a measure below these shares of it are not told.
 TOLD_SHARE = 0.005
@@ -23,6 +32,48 @@ ROUNDING_MIN = 1e-6
 def worth(item: PlanItem) -> str:
     """What a line buys, in words: minutes, what else it bounds, and always the price."""
     return " ".join([*_computed(item), *(text for text in (item.bounds, item.price) if text)])
+
+
+def short_worth(item: PlanItem) -> str:
+    """What a line buys first of all, in one sentence: a drain, fresh age, another measure, or what it bounds."""
+    return (
+        next(_moves(item), "")
+        or _first_sentence(item.bounds)
+        or _first_sentence(item.price)
+        or "Buys nothing by itself."
+    )
+
+
+def _moves(item: PlanItem) -> Iterator[str]:
+    """A sentence for each thing that a line makes better or worse, what matters most first."""
+    if item.worths is None:
+        return
+    first, collapsed = (item.worths[case] for case in CASES)
+    drain, fresh = first.alone["empty_min"], first.alone["fresh_min"]
+    if drain.ended or (drain.bought or 0.0) > ROUNDING_MIN:
+        yield _drain_words(first)
+    if fresh.ended or (fresh.bought or 0.0) > ROUNDING_MIN:
+        yield f"Brings first-attempt age back to baseline after {_minutes(fresh.after)}, {_minutes(fresh.before)} today."
+    other, place = collapsed.alone["empty_min"], collapsed.cumulative["empty_min"]
+    down = collapsed.alone["collapsed_min"]
+    if other.ended or (other.bought or 0.0) > ROUNDING_MIN:
+        yield f"With the dependency collapsed at the restore the drain goes from {difference_words(other)}."
+    if place.ended:
+        yield f"With the changes above it ends a drain that never ends after a collapse, in {_minutes(place.after)}."
+    if down.ended:
+        when = f"after {_minutes(down.after)}" if down.after else "at once"
+        yield f"After a collapse the dependency is up again {when}, never today."
+    elif (down.bought or 0.0) > ROUNDING_MIN:
+        yield f"After a collapse the dependency stays down for {_minutes(down.after)}, {_minutes(down.before)} today."
+    # What is only bounded is told by the bound; what is only dearer by what moves.
+    if not item.bounds:
+        yield from _others(first)
+        if drain.endless or (drain.bought or 0.0) < -ROUNDING_MIN:
+            yield _drain_words(first)
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.;!?]) (?=[A-Z])", text, maxsplit=1)[0]
 
 
 def _computed(item: PlanItem) -> Iterator[str]:
@@ -151,15 +202,21 @@ def money_words(plan: Plan, item: PlanItem) -> str:
         words.append(f"Effort: {money(plan.effort_days(item) * costs.person_day, costs)}.")
     net = plan.net(item)
     if net is not None and costs is not None:
-        words.append(_net_words(net, costs))
+        words.append(_net_words(net, costs, item.bought_min or 0.0))
     return " ".join(words)
 
 
-def _net_words(net: Net, costs: Costs) -> str:
+def _net_words(net: Net, costs: Costs, drain_min: float) -> str:
     events = "1 such event" if costs.events_a_year == 1 else f"{costs.events_a_year:,.15g} such events"
     verb = "saves" if net.amount >= 0 else "costs"
-    rest = " The headroom counts as nothing, since it has no cost." if net.headroom is None else ""
-    return f"A year of {events} {verb} {money(abs(net.amount), costs)} net.{rest}"
+    stale = ""
+    if abs(net.stale_min) > ROUNDING_MIN:
+        less = "fewer" if net.stale_min > 0 else "more"
+        stale = f", with {format_minutes(abs(net.stale_min)).removesuffix(' min')} stale minutes {less} in each"
+    rest = " Minutes of drain that are not stale have no price." if drain_min > net.stale_min + ROUNDING_MIN else ""
+    if net.headroom is None:
+        rest += " The headroom counts as nothing, since it has no cost."
+    return f"A year of {events} {verb} {money(abs(net.amount), costs)} net{stale}.{rest}"
 
 
 def minutes_bought(item: PlanItem) -> str:

@@ -45,7 +45,9 @@ class AdmissionPlan(Section):
         Share, Field(gt=0, description="Share of the room at a dependency that drains get in steps 4 and 5.")
     ] = 0.8
     replay_share: Annotated[Share, Field(gt=0, description="Share of that which set-aside work gets in step 5.")] = 1.0
-    lifts: Annotated[Count, Field(ge=1, le=20, description="Equal steps in which the cap is lifted in step 6.")] = 3
+    lifts: Annotated[
+        Count, Field(ge=1, le=20, description="Equal steps, at most, in which the cap is lifted in step 6.")
+    ] = 3
     hold_the_doors_min: Annotated[Minutes, Field(description="Hold of step 1.")] = 5.0
     control_loops_min: Annotated[Minutes, Field(description="Hold of step 2.")] = 5.0
     fresh_requests_min: Annotated[Minutes, Field(description="Hold of step 3.")] = 5.0
@@ -71,7 +73,11 @@ class Costs(Section):
     """What stale processing, work and headroom cost the team: the money of the plan, and its order by cost."""
 
     stale_minute: Annotated[
-        MaybeFigure, if_given(gt=0), Field(description="Cost of one stale minute; the order by cost needs it.")
+        MaybeFigure,
+        if_given(gt=0),
+        Field(
+            description="Cost of one stale minute, from the restore to first-attempt age at baseline; the order by cost needs it."
+        ),
     ] = None
     lost_item: Annotated[
         float, BeforeValidator(read_number), Field(ge=0, description="Cost of an item that expires or is discarded.")

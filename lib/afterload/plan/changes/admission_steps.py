@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterload.coupling import admission_of
 from afterload.estimates import Estimates
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, owner_of, where
 from afterload.plan.loads import DependencyLoad, recovery_loads
@@ -28,6 +29,7 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 def _item(estimates: Estimates, load: DependencyLoad) -> PlanItem:
     plan, owner = estimates.loaded.scenario.admission, owner_of(estimates)
+    lifts = admission_of(estimates.loaded).lifts
     if plan.in_place:
         line = where(estimates.loaded, TARGET, "in_place")
         return PlanItem(ID, TARGET, IN_PLACE, f"The team recovers by the seven steps ({line}).", owner=owner)
@@ -48,17 +50,18 @@ def _item(estimates: Estimates, load: DependencyLoad) -> PlanItem:
         return PlanItem(ID, TARGET, NEEDS_EVIDENCE, words, owner=owner)
     return PlanItem(
         ID, TARGET, DO, f"{evidence}: once down, it stays down.",
-        bounds=f"The steps take {format_duration(_least_min(plan))} at least, which is how long their signals have to hold.",
+        bounds=f"The steps take {format_duration(_least_min(plan, lifts))} at least, which is how long their signals have to "
+        "hold.",
         price=_price(plan, load),
-        owner=owner, apply=_commands(plan),
+        owner=owner, apply=_commands(plan, lifts),
         undo=("# open the doors: lift every cap and hold nothing back",),
         edit={f"{TARGET}.in_place": True},
     )  # fmt: skip
 
 
-def _least_min(plan: AdmissionPlan) -> float:
+def _least_min(plan: AdmissionPlan, lifts: int) -> float:
     """All holds, that of the sixth step once for every lift."""
-    return sum(plan.holds_min) + (plan.lifts - 1) * plan.lift_limits_min
+    return sum(plan.holds_min) + (lifts - 1) * plan.lift_limits_min
 
 
 def _price(plan: AdmissionPlan, load: DependencyLoad) -> str:
@@ -71,7 +74,7 @@ def _price(plan: AdmissionPlan, load: DependencyLoad) -> str:
     )
 
 
-def _commands(plan: AdmissionPlan) -> tuple[str, ...]:
+def _commands(plan: AdmissionPlan, lifts: int) -> tuple[str, ...]:
     holds = [format_duration(minutes) for minutes in plan.holds_min]
     floor = f"{format_share(plan.floor_share)} of their consumers" if plan.floor_share else "no consumers"
     return (
@@ -80,7 +83,7 @@ def _commands(plan: AdmissionPlan) -> tuple[str, ...]:
         f"# 3: direct traffic, for {holds[2]} within its objective",
         f"# 4: drains at {format_share(plan.drain_share)} of the room beside it, until first-attempt age is back for {holds[3]}",
         f"# 5: work that was set aside, until every backlog is empty for {holds[4]}",
-        f"# 6: lift the caps in {plan.lifts:,} steps, {holds[5]} each",
+        f"# 6: lift the caps {f'in {lifts:,} steps, {holds[5]} each' if lifts > 1 else f'at once, and hold for {holds[5]}'}",
         f"# 7: resume what removes capacity, after {holds[6]} with full fleets",
     )
 

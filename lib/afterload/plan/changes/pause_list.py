@@ -10,9 +10,14 @@ from afterload.scenario import REMOVAL_PROCESSES
 from afterload.scenario.schema import Automation
 from afterload.units import format_duration
 
-__all__ = ["CHANGE"]
+__all__ = ["CHANGE", "HEALTH_CHECK_TOO"]
 
 ID = "pause-list"
+# Without HealthCheck paused too, resuming replaces at once everything marked unhealthy meanwhile.
+HEALTH_CHECK_TOO = (
+    "HealthCheck, which the scenario does not name, is suspended beside ReplaceUnhealthy: else it goes on marking instances "
+    "unhealthy, and all of them are replaced at once when ReplaceUnhealthy is resumed"
+)
 
 
 def _items(estimates: Estimates) -> Iterator[PlanItem]:
@@ -34,7 +39,7 @@ def _item(estimates: Estimates, item: FleetEstimate) -> PlanItem:
             owner=owner,
             apply=(f"aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names {group}",),
         )  # fmt: skip
-    running = [entry for entry in automation if not entry.paused]
+    running = _running(automation)
     names = ", ".join(entry.name for entry in running)
     paused = ", ".join(entry.name for entry in automation if entry.paused)
     if not running:
@@ -65,14 +70,24 @@ def _bounds(item: FleetEstimate) -> str:
     )
 
 
+def _running(automation: Sequence[Automation]) -> list[Automation]:
+    return [entry for entry in automation if not entry.paused]
+
+
+def _adds_health_check(automation: Sequence[Automation]) -> bool:
+    """Whether ReplaceUnhealthy is suspended here, and HealthCheck with it although the scenario does not name it."""
+    replaces = any(entry.name == "ReplaceUnhealthy" and entry.pause is None for entry in _running(automation))
+    return replaces and all(entry.name != "HealthCheck" for entry in automation)
+
+
 def _commands(automation: Sequence[Automation], group: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     known = (*REMOVAL_PROCESSES, "HealthCheck", "InstanceRefresh")
-    running = [entry for entry in automation if not entry.paused]
+    running = _running(automation)
     own = [entry for entry in running if entry.pause is not None or entry.name not in known]
     processes = list(dict.fromkeys(entry.name for entry in running if entry not in own))
-    apply, undo = [], []
-    if "ReplaceUnhealthy" in processes and not any(entry.name == "HealthCheck" for entry in automation):
-        # Without HealthCheck paused too, resuming replaces at once everything marked unhealthy meanwhile.
+    apply, undo = list[str](), list[str]()
+    if _adds_health_check(automation):
+        apply.append(f"# {HEALTH_CHECK_TOO}")
         processes.append("HealthCheck")
     if processes:
         names = " ".join(processes)
