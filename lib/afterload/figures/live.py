@@ -34,7 +34,7 @@ def live_words(live: Live | None) -> Prose:
 
 
 def live_figure(loaded: LoadedScenario, live: Live | None, log: str | None = None) -> Figure | Prose:
-    """The readings, and the backlog from now on between P10 and P90. ``log``: where readings stand, if not as the scenario says."""
+    """The readings, and the backlog from now on between P10 and P90. ``log``: where readings stand."""
     if live is None:
         return paragraph(NOTHING)
     times = Clock.of(loaded)
