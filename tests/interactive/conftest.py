@@ -108,7 +108,7 @@ def chapter_for(scenario: str, chapter: str) -> str:
 
 @pytest.fixture
 def open_form(lab: Server, browser: Browser) -> Iterator[Callable[..., FormPage]]:
-    """Open the form chapter, or another one with the button that it ends with, on a scenario in a kernel of its own and run it; whatever asks another machine is blocked."""
+    """Open a chapter on a scenario in a kernel of its own and run it, up to its last button; other machines are blocked."""
     contexts = []
 
     def open_one(scenario: str, chapter: str = "02-fill-in", last: str = "Run report") -> FormPage:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
 from playwright.sync_api import expect
 from tests.browser.servers import ROOT
 from tests.interactive.conftest import DRAWN, FormPage
 from tests.interactive.test_app import serious
 
+from afterload.commands.live import eta
 
-def first_line(folder: Path, *arguments: str) -> str:
+
+def first_line(*arguments: str) -> str:
     """What the terminal answers."""
-    command = [sys.executable, "-m", "afterload.cli", "eta", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=120)
-    return done.stdout.splitlines()[0]
+    done = CliRunner().invoke(eta, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output.splitlines()[0]
 
 
-def test_the_form_answers_as_the_terminal_and_they_share_a_log(open_form: Callable[..., FormPage]) -> None:
+def test_the_form_answers_as_the_terminal_and_they_share_a_log(
+    open_form: Callable[..., FormPage], monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown = open_form("recovering.yaml", "03-live", "Open")
+    monkeypatch.chdir(shown.folder)
     # There is no such scenario yet: it says so, and another is opened in the form.
     expect(shown.form).to_contain_text("recovering.yaml: no such file")
     text = (ROOT / "data" / "scenarios" / "orders.yaml").read_text("utf-8")
@@ -46,18 +50,20 @@ def test_the_form_answers_as_the_terminal_and_they_share_a_log(open_form: Callab
     shown.button("Add reading").press("Enter")
     answer = shown.form.locator(".af-answer p").first
     expect(answer).to_contain_text("orders: empty in 5 h 44 min")
-    assert answer.inner_text() == first_line(shown.folder, "recovering.yaml")
+    assert answer.inner_text() == first_line("recovering.yaml")
     shown.page.wait_for_function(DRAWN)
     expect(shown.field("items waiting")).to_have_value("")
 
     # A second reading, from the terminal, is taken in; the third is typed again.
-    first_line(shown.folder, "recovering.yaml", "--log", "seen.csv", "--depth", "203300", "--at", "2025-10-20T02:45-07:00")
+    first_line(
+        shown.folder, "recovering.yaml", "--log", "seen.csv", "--depth", "203300", "--at", "2025-10-20T02:45-07:00"
+    )
     expect(shown.form).to_contain_text("; 2 readings.")
     shown.field("items waiting").fill("194,600")
     shown.field("seen at").fill("2025-10-20T03:00-07:00")
     shown.button("Add reading").press("Enter")
     expect(shown.form).to_contain_text("; 3 readings.")
-    assert answer.inner_text() == first_line(shown.folder, "recovering.yaml")
+    assert answer.inner_text() == first_line("recovering.yaml")
     assert [line.split(",")[1:3] for line in log.read_text().splitlines()[1:]] == [
         ["orders", "206400"], ["orders", "203300"], ["orders", "194600"],
     ]  # fmt: skip

@@ -22,7 +22,8 @@ __all__ = ["LiveView"]
 
 # What others add to the log shows after so many seconds.
 LOOK_S = 5.0
-FIRST = 2
+# Fields for a first look; the others wait below.
+FIRST = 3
 
 
 def _bar(children: list[Any]) -> Any:
