@@ -55,9 +55,7 @@ def test_the_form_answers_as_the_terminal_and_they_share_a_log(
     expect(shown.field("items waiting")).to_have_value("")
 
     # A second reading, from the terminal, is taken in; the third is typed again.
-    first_line(
-        shown.folder, "recovering.yaml", "--log", "seen.csv", "--depth", "203300", "--at", "2025-10-20T02:45-07:00"
-    )
+    first_line("recovering.yaml", "--log", "seen.csv", "--depth", "203300", "--at", "2025-10-20T02:45-07:00")
     expect(shown.form).to_contain_text("; 2 readings.")
     shown.field("items waiting").fill("194,600")
     shown.field("seen at").fill("2025-10-20T03:00-07:00")
