@@ -15,7 +15,8 @@ from click.testing import CliRunner
 from afterload.chapters import edit_workbook
 from afterload.commands.live import _refuse_nonsense, eta
 from afterload.errors import ChangedError, InputError, OutputError
-from afterload.figures import Prose
+from afterload.figures import Figure, Prose
+from afterload.figures.live import live_figure
 from afterload.files import append_line, take_back_line
 from afterload.findings.live_known import Known, StatedRate
 from afterload.findings.live_words import live_lines
@@ -369,6 +370,22 @@ def test_without_a_front_end_it_answers_or_says_what_to_type(own: Path, watch: W
     assert getattr(shown.parts[0], "text", "").startswith("orders: empty in 5 h 44 min")
     assert getattr(shown.parts[1], "source", "") == "seen.csv, own.yaml"
     assert len(shown.parts) == 4
+
+
+def test_chart_and_words_have_one_offset(state: LiveState, watch: Watch) -> None:
+    """The scenario's event is of summer time, the recovery of winter time: 07:00 UTC is 23:00 PST."""
+    watch.at = datetime(2026, 12, 1, 7, 0, tzinfo=UTC)
+    typed(state, depth="206400", age="172 min")
+    state.add()
+    assert state.answer is not None
+    assert state.loaded is not None
+    # 344 min later it is 04:44 PST.
+    assert "about 2026-12-01 04:44 PST" in live_lines(state.answer)[0]
+    course = live_figure(state.loaded, state.answer)
+    assert isinstance(course, Figure)
+    text = str(course.chart)
+    assert "time (America/Los_Angeles, UTC-08:00)" in text
+    assert str(datetime(2026, 11, 30, 23, 0, tzinfo=UTC).timestamp() * 1000).partition(".")[0] in text
 
 
 def test_a_look_follows_each_look() -> None:

@@ -37,7 +37,8 @@ def live_figure(loaded: LoadedScenario, live: Live | None, log: str | None = Non
     """The readings, and the backlog from now on between P10 and P90. ``log``: where readings stand."""
     if live is None:
         return paragraph(NOTHING)
-    times = Clock.of(loaded)
+    # At the offset of the last reading, as the words have it: the event of the scenario may be of another season.
+    times = Clock(loaded.scenario.time_zone, live.now)
     now = times.at(live.now)
     seen, notes = evenly(live.readings, MOST_READINGS)
     with_flight = all(item.in_flight is not None for item in live.readings)
