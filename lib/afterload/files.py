@@ -14,7 +14,9 @@ from pathlib import Path
 
 from afterload.errors import OutputError
 
-__all__ = ["TEMPORARY", "append_line", "refuse_without_folder", "slug", "write_all", "write_whole"]
+__all__ = [
+    "TEMPORARY", "append_line", "refuse_without_folder", "slug", "take_back_line", "write_all", "write_whole",
+]  # fmt: skip
 
 SLUG_LENGTH = 80
 # Names of files that are being written; a process that was killed may leave some.
@@ -101,6 +103,35 @@ def refuse_without_folder(path: str | Path) -> None:
         raise _output_error(Path(path), error) from error
     if not there:
         raise OutputError(f"cannot write {path}: there is no folder {folder}; make it first, if it is not mistyped")
+
+
+def take_back_line(path: str | Path, line: str, digest: str) -> bool:
+    """Cut the last line off a text file, if it is this one and the file has this SHA-256; False where it has not.
+
+    Nobody that adds by :func:`append_line` comes between the look and the cut, where the system has locks.
+    Raises :class:`OutputError` like :func:`write_whole`.
+    """
+    target = _target(Path(path))
+    end = _encode(target, f"{line}\n")
+    try:
+        descriptor = os.open(target, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _output_error(target, error) from error
+    try:
+        _lock(descriptor)
+        with open(descriptor, "rb", closefd=False) as stream:
+            raw = stream.read()
+        if sha256(raw).hexdigest() != digest or not raw.endswith(end):
+            return False
+        os.ftruncate(descriptor, len(raw) - len(end))
+        os.fsync(descriptor)
+    except OSError as error:
+        raise _output_error(target, error) from error
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def _lock(descriptor: int) -> None:

@@ -98,22 +98,22 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         server.stop()
 
 
-def chapter_for(scenario: str) -> str:
-    """The form chapter as a person would have it who named a file in its parameters."""
-    nb = json.loads((ROOT / "workbooks" / "02-fill-in.ipynb").read_text("utf-8"))
+def chapter_for(scenario: str, chapter: str) -> str:
+    """A chapter as a person would have it who named a file in its parameters."""
+    nb = json.loads((ROOT / "workbooks" / f"{chapter}.ipynb").read_text("utf-8"))
     [cell] = [cell for cell in nb["cells"] if "parameters" in cell["metadata"].get("tags", [])]
     cell["source"] = [f"scenario = {scenario!r}\n", "overrides = {}"]
     return json.dumps(nb)
 
 
 @pytest.fixture
-def open_form(lab: Server, browser: Browser) -> Iterator[Callable[[str], FormPage]]:
-    """Open the chapter on a scenario in a kernel of its own and run it; whatever asks another machine is blocked."""
+def open_form(lab: Server, browser: Browser) -> Iterator[Callable[..., FormPage]]:
+    """Open a chapter on a scenario in a kernel of its own and run it, up to its last button; other machines are blocked."""
     contexts = []
 
-    def open_one(scenario: str) -> FormPage:
-        name = f"fill-in-{secrets.token_hex(3)}.ipynb"
-        (lab.notebooks / name).write_text(chapter_for(scenario), "utf-8")
+    def open_one(scenario: str, chapter: str = "02-fill-in", last: str = "Run report") -> FormPage:
+        name = f"{chapter}-{secrets.token_hex(3)}.ipynb"
+        (lab.notebooks / name).write_text(chapter_for(scenario, chapter), "utf-8")
         context = browser.new_context(viewport={"width": 1360, "height": 1000})
         contexts.append(context)
         context.set_default_timeout(STEP_LIMIT_MS)
@@ -132,7 +132,7 @@ def open_form(lab: Server, browser: Browser) -> Iterator[Callable[[str], FormPag
         opened.page.goto(f"{lab.address}/lab/workspaces/{workspace}/tree/{name}?token={lab.token}", wait_until="commit")
         opened.page.wait_for_function(READY, timeout=STEP_LIMIT_MS)
         opened.page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
-        expect(opened.button("Run report")).to_be_visible(timeout=STEP_LIMIT_MS)
+        expect(opened.button(last)).to_be_visible(timeout=STEP_LIMIT_MS)
         return opened
 
     expect.set_options(timeout=45_000)

@@ -14,13 +14,14 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests.browser.servers import ROOT, Server
 from tests.interactive.conftest import DRAWN, READY, STEP_LIMIT_MS, FormPage
 
-CHAPTER = "02-fill-in.ipynb"
+CHAPTER, RECOVERY = "02-fill-in.ipynb", "03-live.ipynb"
 
 
 @contextmanager
 def running(folder: Path, app: str) -> Iterator[Server]:
     server = Server(folder, app)
-    shutil.copy(ROOT / "workbooks" / CHAPTER, server.notebooks / CHAPTER)
+    for name in (CHAPTER, RECOVERY):
+        shutil.copy(ROOT / "workbooks" / name, server.notebooks / name)
     try:
         server.start()
         yield server
@@ -102,6 +103,19 @@ def test_voila_shows_the_form_without_code(tmp_path: Path, open_page: Callable[[
             server.notebooks / "orders.yaml"
         ).read_text("utf-8")
         assert (folder.outside, shown.outside) == ([], [])
+
+        expect(folder.page.get_by_text(RECOVERY)).to_be_visible()
+        live = open_page(server, f"/voila/render/{RECOVERY}")
+        live.field("items waiting").fill("206,400")
+        live.field("age of the oldest").fill("172 min")
+        live.button("Add reading").press("Enter")
+        expect(live.form.locator(".af-answer p").first).to_contain_text("orders: empty in 5 h 44 min")
+        live.page.wait_for_function(DRAWN, timeout=STEP_LIMIT_MS)
+        assert serious(live.page) == []
+        live.picture("13-app-recovery")
+        # A shipped example is not written to.
+        assert [path.name for path in server.notebooks.glob("*.csv")] == []
+        assert live.outside == []
 
 
 def test_notebook_7_shows_the_same_form(tmp_path: Path, open_page: Callable[[Server, str], FormPage]) -> None:

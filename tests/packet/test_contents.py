@@ -15,7 +15,7 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from afterload.report.packet import Packet, make_packet, relevant
+from afterload.report.packet import Packet, chapter_paths, make_packet, relevant
 from afterload.scenario import LoadedScenario, load_scenario
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,7 +58,7 @@ def test_nothing_failed(packet: tuple[LoadedScenario, Packet], page: BeautifulSo
 
 def test_the_answer_comes_first_and_provenance_last(page: BeautifulSoup) -> None:
     chapters = [heading_text(heading) for heading in page.main.find_all("h2")]
-    paths = relevant(sorted((ROOT / "workbooks").glob("*.ipynb")), load_scenario(SCENARIO))
+    paths = relevant(chapter_paths(), load_scenario(SCENARIO))
     titles = [nbformat.read(path, as_version=4).metadata.title for path in paths]
     assert {"Race of plan automation", "Postmortem"} < set(titles)
     assert not {"Inputs from files", "Measured recovery", "Compared with before"} & set(titles)

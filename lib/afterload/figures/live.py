@@ -33,11 +33,12 @@ def live_words(live: Live | None) -> Prose:
     return paragraph(NOTHING) if live is None else sentence_list(live_lines(live))
 
 
-def live_figure(loaded: LoadedScenario, live: Live | None) -> Figure | Prose:
-    """The readings, and the backlog from now on between P10 and P90."""
+def live_figure(loaded: LoadedScenario, live: Live | None, log: str | None = None) -> Figure | Prose:
+    """The readings, and the backlog from now on between P10 and P90. ``log``: where readings stand."""
     if live is None:
         return paragraph(NOTHING)
-    times = Clock.of(loaded)
+    # At the offset of the last reading, as the words have it: the event of the scenario may be of another season.
+    times = Clock(loaded.scenario.time_zone, live.now)
     now = times.at(live.now)
     seen, notes = evenly(live.readings, MOST_READINGS)
     with_flight = all(item.in_flight is not None for item in live.readings)
@@ -81,6 +82,7 @@ def live_figure(loaded: LoadedScenario, live: Live | None) -> Figure | Prose:
     places = sorted(at for at, _ in marks)
     crowded = {at for at, after in pairwise(places) if after - at < CROWDED_SHARE * span * 60_000}
     marks = [(at, "" if at in crowded else label) for at, label in marks]
+    named = loaded.scenario.live.log if loaded.scenario.live is not None else "readings"
     chart = alt.layer(*layers)
     if marks:
         chart = chart + rules(marks, "at", temporal=True)
@@ -88,7 +90,7 @@ def live_figure(loaded: LoadedScenario, live: Live | None) -> Figure | Prose:
         title=f"The backlog of {live.queue}, seen and expected",
         chart=finish(chart, height=300),
         table=_times_table(live),
-        source=f"{loaded.scenario.live.log if loaded.scenario.live is not None else 'readings'}, {loaded.name}",
+        source=f"{named if log is None else log}, {loaded.name}",
         method=_method(live),
         alt=f"Line of {len(live.readings):,} readings, and a band of the backlog expected from P10 to P90. {live_lines(live)[0]}",
         notes=(*notes, *(f"{doubt.word}: {doubt.text}." for doubt in live.doubts)),

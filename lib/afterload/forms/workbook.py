@@ -9,10 +9,12 @@ from typing import Any
 from afterload.figures import Figure, Prose, Table
 from afterload.figures.account import account_answer, account_missing, account_table
 from afterload.figures.answer import answer
+from afterload.figures.live import live_figure, live_readings_table, live_steps_table, live_words
 from afterload.figures.moving import GROUPS, LIVE, bands_table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.forms.state import FormState
 from afterload.forms.state.importing import ImportState
+from afterload.forms.state.live import LiveState
 from afterload.forms.state.report import ReportState
 from afterload.forms.views.front_end import has_front_end
 from afterload.intake.importing import import_again
@@ -39,6 +41,7 @@ class FormWorkbook:
 
     def __init__(self, scenario: str, overrides: Overrides = None) -> None:
         self.form = FormState(scenario, overrides)
+        self._live = (scenario, overrides)
 
     @cached_property
     def imports(self) -> ImportState:
@@ -49,6 +52,11 @@ class FormWorkbook:
     def reports(self) -> ReportState:
         """Reports of the saved file. What the process tells is shown by the kernel's own thread."""
         return ReportState(self.form, _teller())
+
+    @cached_property
+    def recovery(self) -> LiveState:
+        """The recovery that is going on: readings that are typed, and those of the log."""
+        return LiveState(*self._live)
 
     def fill_in(self) -> Any:
         """The form with its sliders, and the results beside it."""
@@ -77,6 +85,19 @@ class FormWorkbook:
 
             return PacketView(self.reports).box
         return paragraph(f"afterload report {self.form.name} makes the packet of this scenario.")
+
+    def follow(self) -> Any:
+        """The recovery that is going on: readings to type, the answer, its chart and tables."""
+        recovery = self.recovery
+        if has_front_end():
+            from afterload.forms.views.live import LiveView
+
+            return LiveView(recovery).box
+        found, loaded = recovery.answer, recovery.loaded
+        if found is None or loaded is None or recovery.trouble:
+            return paragraph(recovery.to_do)
+        course = live_figure(loaded, found, recovery.source)
+        return Still([live_words(found), course, live_steps_table(found), live_readings_table(found)])
 
     def _answers(self) -> list[Figure | Prose | Table]:
         results = self.form.results

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-__all__ = ["Handle", "Rest"]
+__all__ = ["Every", "Handle", "Rest"]
 
 
 class Handle(Protocol):
@@ -81,3 +81,19 @@ class Rest:
             work()
         finally:
             self._is_working = False
+
+
+class Every:
+    """Does a work again and again, each time so many seconds after it ended; where nothing can be scheduled, never."""
+
+    def __init__(self, seconds: float, work: Callable[[], object], later: Later = _on_loop) -> None:
+        self._seconds = seconds
+        self._work = work
+        self._later = later
+        later(seconds, self._step)
+
+    def _step(self) -> None:
+        try:
+            self._work()
+        finally:
+            self._later(self._seconds, self._step)
