@@ -82,9 +82,11 @@ def _children(process: psutil.Process) -> list[psutil.Process]:
 # What a packet takes in one warm process: run in a process of its own, so that nothing here is warm for the others. Time in the
 # model is sampled: it is that of every moment at which a function of these rooms is running, whoever called it.
 FLOOR = """
-import json, os, signal, sys, tempfile, time
+import gc, json, os, signal, sys, tempfile, time
 from afterload.report import rehearsal
 rehearsal.warm_up()
+gc.collect()
+gc.freeze()
 from afterload.report.packet import PacketJob, build_packet
 from afterload.scenario import load_scenario
 
@@ -101,27 +103,34 @@ def look(number, frame):
             return
         frame = frame.f_back
 
-def make(path):
+def make(path, sampled):
     loaded = load_scenario(path)
     signal.signal(signal.SIGPROF, look)
-    signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001)
+    if sampled:
+        signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001)
     start = time.process_time()
     built = build_packet(PacketJob(loaded, path, tempfile.gettempdir()))
     spent = time.process_time() - start
     signal.setitimer(signal.ITIMER_PROF, 0)
     assert not built.failures, built.failures
-    return spent, spent * counts[1] / max(1, counts[0])
+    return spent, counts[1] / max(1, counts[0])
 
-spent = []
-for path in sys.argv[1:]:
+def apart(*what):
     reading, writing = os.pipe()
     if os.fork() == 0:
-        os.write(writing, json.dumps(make(path)).encode())
+        os.write(writing, json.dumps(make(*what)).encode())
         os._exit(0)
     os.close(writing)
-    spent.append(json.loads(os.read(reading, 4096)))
+    told = json.loads(os.read(reading, 4096))
     os.close(reading)
     os.wait()
+    return told
+
+# Looking costs time of its own: it gives the share only.
+spent = []
+for path in sys.argv[1:]:
+    whole, share = apart(path, False)[0], apart(path, True)[1]
+    spent.append((whole, whole * share))
 print(json.dumps([sum(column) / len(spent) for column in zip(*spent)]))
 """
 

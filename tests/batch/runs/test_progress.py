@@ -95,11 +95,11 @@ def test_the_first_line_of_a_message(text: str, line: str) -> None:
 
 
 def test_the_log_is_one_object_a_line_with_zoned_times(tmp_path: Path) -> None:
-    log = JsonLog(tmp_path / "deep" / "log.jsonl")
+    log = JsonLog(tmp_path / "log.jsonl")
     log.write("made", team="Zeilen\numbruch", seconds=1.5, problem=None)
     log.write("failed", team="B", problem={"kind": "time", "text": "x"})
     log.close()
-    lines = [json.loads(line) for line in (tmp_path / "deep" / "log.jsonl").read_text("utf-8").splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text("utf-8").splitlines()]
     assert [{key: item[key] for key in item if key != "time"} for item in lines] == [
         {"event": "made", "team": "Zeilen\numbruch", "seconds": 1.5},
         {"event": "failed", "team": "B", "problem": {"kind": "time", "text": "x"}},
