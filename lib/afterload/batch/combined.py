@@ -54,7 +54,7 @@ def _difference(before: Measured, after: Measured, measure: str) -> Difference:
 
 def _smallest(loaded: LoadedScenario, lines: list[PlanItem], measure: str, least: float) -> dict[str, Any] | None:
     # Likely values alone: the same as in the plan, without its draws.
-    appraiser = Appraiser.of(loaded, draws=0)
+    appraiser = Appraiser.of(loaded, draws=1)
     if appraiser is None:
         return None
     today = appraiser.measured()
