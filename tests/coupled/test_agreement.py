@@ -140,12 +140,6 @@ def test_queues_at_random_are_the_exact_backlog_model(load, step):
     # a step that is seen at its end, and at the restore it is a matter of rounding.
     has_one_age = load.backlog_before > 0.0 and load.arrivals.rates_per_min[0] == 0.0
     assume(not has_one_age or (load.outage_min % 1 == 0.0 and load.outage_min not in limits(load)))
-    # Work set aside while nothing at all is left over for it: the exact model never looks at its age, this one does once.
-    assume(
-        load.order == "fifo"
-        or load.deadline_min is None
-        or load.service_rate_per_min not in load.arrivals.rates_per_min
-    )
     # The exact model takes a ramp in parts of a second, each at its mean rate; this one follows the straight line.
     # Work that the ramp sets aside within a step expires within a step, which is seen at the end of it.
     # At the very end of the longest horizon it is a matter of rounding whether a drain is still seen.
@@ -174,6 +168,17 @@ def test_work_past_its_deadline_at_the_restore_is_discarded_at_once(order, sidel
     assert exact.discarded_past_deadline == pytest.approx(discarded)
     assert seen.drain_min[0, 0] == pytest.approx(drain)
     assert exact.drain_min == pytest.approx(drain)
+
+
+@pytest.mark.parametrize("step", [1.0, 0.5, 0.25])
+def test_work_set_aside_is_not_discarded_before_its_turn(step):
+    # By hand: 0.2/min come for 6 min, 0.1/min are served from minute 2 on, newest first, so nothing set aside has its turn
+    # before minute 6. What came before minute 2 (0.4) is lost to retention by minute 5, and of the 0.1/min set aside after
+    # that another 0.1 by minute 6. Then the 0.2 that came from minute 3 to 5 are past their deadline.
+    load = QueueLoad(RateProfile([0, 6, 12], [0.2, 0.0]), 0.1, 2, retention_min=3, deadline_min=1, order="lifo")
+    for seen in (simulate(alone(load), step_min=step), recover(load)):
+        assert np.ravel(seen.lost_to_retention)[0] == pytest.approx(0.5)
+        assert np.ravel(seen.discarded_past_deadline)[0] == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("step", [1.0, 0.5, 0.25])

@@ -709,6 +709,12 @@ def take(w, x, plan, curves, side_curves, queues, dependencies, admission, r, pl
     stage = int(plan[P_STAGE])
     for q in range(w.shape[0]):
         has_capacity = w[q, W_RATE] + w[q, W_SLOPE] > 0.0
+        if first:
+            # Before deadlines are looked at: the turn of what is set aside comes later.
+            w[q, W_SIDE_BASE] = w[q, W_GONE]
+            limit, _ = age_limit(q, queues, has_capacity)
+            set_aside(q, curves, w, queues, place, inv, limit)
+            w[q, W_SIDE_FIRST] = side_curves[q, restore_at] = w[q, W_SIDE_IN]
         if queues[q, Q_DEADLINE] < NO_LIMIT and has_capacity:
             spare = (
                 stage >= 5
@@ -716,11 +722,6 @@ def take(w, x, plan, curves, side_curves, queues, dependencies, admission, r, pl
                 and w[q, W_KNOWN] - w[q, W_GONE] <= w[q, W_SCALE]
             )
             discard(q, curves, side_curves, w, queues, r, place, inv, restore_at, spare)
-        if first:
-            w[q, W_SIDE_BASE] = w[q, W_GONE]
-            limit, _ = age_limit(q, queues, has_capacity)
-            set_aside(q, curves, w, queues, place, inv, limit)
-            w[q, W_SIDE_FIRST] = side_curves[q, restore_at] = w[q, W_SIDE_IN]
         set_demand(q, w, queues, span, admission[M_REPLAY], stage)
         k = int(queues[q, Q_DEPENDENCY])
         if k >= 0:
