@@ -170,6 +170,18 @@ def test_work_past_its_deadline_at_the_restore_is_discarded_at_once(order, sidel
     assert exact.drain_min == pytest.approx(drain)
 
 
+@pytest.mark.parametrize("rate", [0.1, 0.101, 3.0])
+def test_a_ramp_from_nothing_leaves_capacity_for_old_work_at_once(rate):
+    # 10 items wait, nothing more arrives, all are past their deadline: they take no time, whatever comes up how slowly.
+    load = QueueLoad(
+        RateProfile([0, 100, 480], [0.1, 0.0]), rate, 172, deadline_min=5, order="lifo",
+        item_time_s=2, ramp=Ramp(0, 0.5, 4),
+    )  # fmt: skip
+    for seen in (simulate(alone(load)), recover(load)):
+        assert np.ravel(seen.discarded_past_deadline)[0] == pytest.approx(10)
+        assert np.ravel(seen.drain_min)[0] == 0.0
+
+
 @pytest.mark.parametrize("step", [1.0, 0.5, 0.25])
 def test_work_set_aside_is_not_discarded_before_its_turn(step):
     # By hand: 0.2/min come for 6 min, 0.1/min are served from minute 2 on, newest first, so nothing set aside has its turn

@@ -716,9 +716,12 @@ def take(w, x, plan, curves, side_curves, queues, dependencies, admission, r, pl
             set_aside(q, curves, w, queues, place, inv, limit)
             w[q, W_SIDE_FIRST] = side_curves[q, restore_at] = w[q, W_SIDE_IN]
         if queues[q, Q_DEADLINE] < NO_LIMIT and has_capacity:
+            # A ramp that has just come up to what arrives leaves something over at once.
+            gain = w[q, W_RATE] - w[q, W_COMING]
+            slack = TINY * w[q, W_COMING]
             spare = (
                 stage >= 5
-                and w[q, W_RATE] > w[q, W_COMING] * (1.0 + TINY)
+                and (gain > slack or (w[q, W_SLOPE] > 0.0 and gain >= -slack))
                 and w[q, W_KNOWN] - w[q, W_GONE] <= w[q, W_SCALE]
             )
             discard(q, curves, side_curves, w, queues, r, place, inv, restore_at, spare)
