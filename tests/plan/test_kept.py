@@ -50,6 +50,17 @@ def test_entries_are_kept_whatever_spreadsheet_saved_them(made, tmp_path, delimi
     assert plan_csv(made.plan, read_kept(path)) == again
 
 
+@pytest.mark.parametrize("note", ["'tis Ana's", "'", "''twice'", "'=1+1", "-5 days", "@ana", "'@ana"])
+def test_an_apostrophe_that_a_person_typed_stays(made, tmp_path, note):
+    path = tmp_path / "t-plan.csv"
+    path.write_text(plan_csv(made.plan, {LINE: {"note": note}}), encoding="utf-8")
+    # What reads as a formula behind an apostrophe is told from one only by whoever wrote it: both come to the same cell.
+    expected = note.removeprefix("'") if note in ("'=1+1", "'@ana") else note
+    assert read_kept(path)[LINE]["note"] == expected
+    path.write_text(plan_csv(made.plan, read_kept(path)), encoding="utf-8")
+    assert read_kept(path)[LINE]["note"] == expected
+
+
 def test_entries_of_a_line_that_is_gone_are_not_lost(made, queue, tmp_path):
     other = queue(goes_stale_after="none", arrival_rate="1,100/min")
     kept = {"age-limit:queues.other": dict.fromkeys(COLUMNS, "x")}
@@ -91,15 +102,40 @@ def test_a_file_that_is_not_ours_is_not_taken_for_empty(tmp_path, data, words):
 
 def test_trackers_get_the_open_lines_with_the_agreed_owner(made):
     kept = {LINE: {"agreed_owner": "Ana", "due": "2026-01-15"}}
-    issues = json.loads(github_json(made.plan, kept))
+    issues = json.loads(github_json(made.plan, kept, "T"))
     assert [issue["id"] for issue in issues] == [item.id for item in made.plan.open]
     issue = next(issue for issue in issues if issue["id"] == LINE)
     assert (issue["owner"], issue["due"]) == ("Ana", "2026-01-15")
-    assert issue["marker"] in issue["body"]
+    assert f"({issue['marker']})" in issue["body"]
+    assert "\n\nTeam: T. Owner: Ana.\n" in issue["body"]
+    assert "\n\nEntered: agreed owner Ana; due 2026-01-15.\n" in issue["body"]
+    assert sum("Entered:" in each["body"] for each in issues) == 1
     assert len({issue["marker"] for issue in issues}) == len(issues)
-    rows = list(csv.DictReader(io.StringIO(jira_csv(made.plan, kept), newline="")))
+    rows = list(csv.DictReader(io.StringIO(jira_csv(made.plan, kept, "T"), newline="")))
     assert [row["External ID"] for row in rows] == [issue["marker"] for issue in issues]
     assert not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row.values())
+
+
+def markers(plan, team):
+    return {issue["id"]: issue["marker"] for issue in json.loads(github_json(plan, {}, team))}
+
+
+def test_a_marker_finds_no_other_line_and_no_other_team(make):
+    """A search of a tracker takes a marker word by word, wherever a dash stands: each must have a word of its own."""
+    fields = {"arrival_rate": "5/min", "service_rate": "6/min", "goes_stale_after": "15 min"}
+    names = ("a", "a-b", "a.b", "a b", "注文", "支払", "n" * 150)
+    plan = make(queues=dict.fromkeys(names, fields)).plan
+    found = markers(plan, "T")
+    assert len(found) > 2 * len(names)
+    for other in (plan, make(queues={"a": fields}).plan):
+        theirs = markers(other, "U")
+        assert not set(found.values()) & set(theirs.values())
+    words = {name: set(marker.split("-")) for name, marker in found.items()}
+    for name, own in words.items():
+        assert not any(own <= others for other, others in words.items() if other != name), name
+    # GitHub refuses a search of over 256 signs, and the script says "in:body" behind the marker.
+    assert max(map(len, found.values())) + len(" in:body") <= 256
+    assert markers(plan, "T") == found
 
 
 def test_the_script_makes_an_issue_once_and_then_updates_it(queue, tmp_path):
@@ -122,7 +158,7 @@ def test_the_script_makes_an_issue_once_and_then_updates_it(queue, tmp_path):
         "    (folder / words[2]).write_text(get('--title') + '\\n' + get('--body'))\n"
     )
     gh.chmod(gh.stat().st_mode | stat.S_IXUSR)
-    (tmp_path / "issues.sh").write_text(github_script(made.plan, {}), encoding="utf-8")
+    (tmp_path / "issues.sh").write_text(github_script(made.plan, {}, "T"), encoding="utf-8")
     env = {**os.environ, "PATH": f"{gh.parent}:{os.environ['PATH']}"}
     for _ in range(2):
         subprocess.run(["sh", "issues.sh"], cwd=tmp_path, env=env, check=True)

@@ -113,13 +113,14 @@ def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str
     entered = read_kept(kept) if kept is not None else {}
     estimates = estimate(load_scenario(file, overrides))
     built = build_plan(estimates, order)  # type: ignore[arg-type]
+    team = estimates.loaded.scenario.team
     writers: dict[str, Callable[[], str]] = {
         "markdown": lambda: plan_markdown(built, estimates, entered),
         "csv": lambda: plan_csv(built, entered),
         "json": lambda: plan_json(built, estimates, entered),
-        "jira": lambda: jira_csv(built, entered),
-        "github": lambda: github_script(built, entered),
-        "github-json": lambda: github_json(built, entered),
+        "jira": lambda: jira_csv(built, entered, team),
+        "github": lambda: github_script(built, entered, team),
+        "github-json": lambda: github_json(built, entered, team),
     }
     text = writers[form]()
     if target is None:
