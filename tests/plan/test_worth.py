@@ -150,7 +150,9 @@ def test_a_range_of_a_tested_rate_does_not_undo_the_capacity_that_a_change_gives
     assert item.edit == {"dependencies.table.capacity": "3600/min"}
     down = item.worths[CASES[1]].alone["collapsed_min"]
     assert (down.before, down.after) == (None, 0)
-    words = "dependencies.table.tested_rate: its range counts for nothing here, since dependencies.table.capacity is given"
+    words = (
+        "dependencies.table.tested_rate: its range counts for nothing here, since dependencies.table.capacity is given"
+    )
     told = [doubt.text for doubt in couple(made.estimates.loaded).doubts]
     assert (words in told) == bool(given)
 
