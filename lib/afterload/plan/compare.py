@@ -11,7 +11,7 @@ from afterload.estimates import Estimates
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, IN_PLACE
 from afterload.plan.wording import minutes_bought
-from afterload.plan.worth import CASES, MEASURES, Appraiser
+from afterload.plan.worth import CASES, MEASURES, Appraiser, applies
 from afterload.scenario import Scenario, dotted
 from afterload.scenario.evidence import as_text, same_value
 from afterload.scenario.fields import holds_text
@@ -167,6 +167,8 @@ def _results(estimates: Estimates) -> Iterator[tuple[str, str]]:
         if measured is None:
             break
         for name, words in MEASURES.items():
+            if not applies(name, estimates.loaded.scenario):
+                continue
             value = measured.likely(name)
             yield f"{words}, {case}", "never" if value is None else _FORMATS[name](value)
     for name, stack in sorted(estimates.stacks.items()):
