@@ -135,7 +135,10 @@ def _cell(value: Any) -> Any:
     if isinstance(value, list):
         value = "\n".join(value)
     if isinstance(value, dict):
-        value = "\n".join(f"{path}={item}" for path, item in value.items())
+        # As --set takes them.
+        value = "\n".join(
+            f"{path}={item if isinstance(item, str) else json.dumps(item)}" for path, item in value.items()
+        )
     return "" if value is None else formula_safe(value)
 
 
