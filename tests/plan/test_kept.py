@@ -72,6 +72,12 @@ def test_an_apostrophe_that_a_person_typed_stays(made, tmp_path, note):
     assert read_kept(path)[LINE]["note"] == expected
 
 
+def test_entries_are_found_under_a_heading_that_was_made_nicer(tmp_path):
+    path = tmp_path / "t-plan.csv"
+    path.write_text(f"ID, Agreed Owner ,due,Progress\n{LINE},Ana,today,half\n,Bo,,\n", encoding="utf-8")
+    assert read_kept(path) == {LINE: {"agreed_owner": "Ana", "due": "today", "progress": "half", "note": ""}}
+
+
 def test_entries_of_a_line_that_is_gone_are_not_lost(made, queue, tmp_path):
     other = queue(goes_stale_after="none", arrival_rate="1,100/min")
     kept = {"age-limit:queues.other": dict.fromkeys(COLUMNS, "x")}

@@ -77,17 +77,23 @@ def read_kept(path: str | Path) -> dict[str, dict[str, str]]:
         raise InputError(
             f"{path} line {reader.line_num}: is not CSV: {problem}; move the file away to start anew"
         ) from None
-    if "id" not in (reader.fieldnames or ()):
+    columns = {_name(name): name for name in reader.fieldnames or () if name}
+    if "id" not in columns:
         raise InputError(
             f"{path}: has no column id, so what people entered cannot be told; move the file away to start anew"
         )
     found: dict[str, dict[str, str]] = {}
     for row in rows:
-        entered = {name: _plain(row.get(name) or "") for name in COLUMNS}
-        name = _plain(row.get("id") or "")
+        entered = {name: _plain(row.get(columns.get(name, name)) or "") for name in COLUMNS}
+        name = _plain(row[columns["id"]] or "")
         if name and any(entered.values()):
             found[name] = entered
     return found
+
+
+def _name(column: str) -> str:
+    """A column's name as it was written, whatever a spreadsheet or a person made of it: ``Agreed owner`` is ``agreed_owner``."""
+    return "_".join(column.lower().replace("-", " ").replace("_", " ").split())
 
 
 def _plain(text: str) -> str:
