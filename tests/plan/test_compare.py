@@ -88,8 +88,10 @@ def test_a_damaged_run_is_refused(queue, tmp_path, change, words):
     change(record)
     path = tmp_path / "t-plan.json"
     path.write_text(json.dumps(record), encoding="utf-8")
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=words) as caught:
         open_snapshot(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert str(caught.value).endswith(": run the report anew")
 
 
 def test_text_and_markdown_hold_every_difference(queue):
