@@ -308,3 +308,12 @@ def test_capacity_is_removed_while_launches_fail_and_never_below_the_velocity_li
     course = trace(system, horizon_min=60)
     at = dict(zip(course.times_min.tolist(), course.in_service[:, 0].tolist(), strict=True))
     assert (at[10.0], at[30.0], at[32.0]) == (80, 55, 75)
+
+
+def test_what_is_asked_of_a_dependency_is_known_where_nothing_has_to_recover():
+    """12,000 requests a minute and 300 of control traffic, healthy at the restore: that is what it gets, and not nothing."""
+    part = CoupledDependency(90_000, control_per_min=300, fresh_per_min=12_000, attempts_failing=3)
+    assert simulate(CoupledSystem(26, 26, (), (part,))).peak_attempts_per_min.tolist() == [[12_300]]
+    # Behind a cache that answers nothing at first and four in five later, it is five times as much, for as long as there is.
+    cold = replace(part, hit_at_rest=0.8, hit_at_restore=0.0, cache_fill_min=5)
+    assert simulate(CoupledSystem(26, 26, (), (cold,))).peak_attempts_per_min[0, 0] == pytest.approx(60_300)

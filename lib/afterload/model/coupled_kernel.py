@@ -878,6 +878,9 @@ def run_draw(
                         continue
                 elif seen[G_REACHED] and seen[G_HEALTHY] and seen[G_FULL]:
                     overall[O_END], overall[O_OVER] = now, 1.0
+                    for k in range(x.shape[0]):
+                        # What is asked of it goes on like this: where nothing had to recover, that is all there is.
+                        s[k, S_PEAK] = max(s[k, S_PEAK], x[k, D_ATTEMPTS])
                     break
                 change_at = now + first_change(
                     w,

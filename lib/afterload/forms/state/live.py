@@ -18,6 +18,7 @@ from afterload.findings.typed_reading import mistyped
 from afterload.resources import BUILTIN, resource
 from afterload.scenario import LoadedScenario, Overrides, Reading, load_scenario, read_overrides
 from afterload.scenario.load import locate_scenario
+from afterload.scenario.overrides import gather_overrides
 from afterload.scenario.reading_log import KeptLine, add_reading, log_digest, read_log, take_back
 from afterload.scenario.readings import of_queue
 from afterload.units import format_count, read_count, read_duration_min, read_instant, read_rate_per_min, read_share
@@ -310,7 +311,9 @@ class LiveState(HasTraits):
         try:
             changes = read_overrides(self._overrides)
             live = _live_part(scenario, changes)
-            others = {path: value for path, value in changes.items() if path.partition(".")[0] != "live"}
+            # As they were typed, for their fields to read.
+            typed = gather_overrides(self._overrides)
+            others = {path: value for path, value in typed.items() if path.partition(".")[0] != "live"}
             # The log is read apart, so that one which is not there yet, or was spoiled, still lets a person type.
             self.loaded = load_scenario(scenario, {**others, "live": None})
         except (AfterloadError, OSError) as problem:
