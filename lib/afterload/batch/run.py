@@ -41,9 +41,6 @@ __all__ = ["Done", "Plan", "make_jobs", "run_batch", "usable_cores"]
 
 _NOT_DONE = "not done: the batch was interrupted"
 
-# Up to so many packets a worker, making one for practice costs more than it saves.
-FEW = 1
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -230,7 +227,7 @@ def _ended(
 ) -> Generator[Ended[Job, dict[str, Any]], None, None]:
     if not todo:
         return
-    from afterload.report.launch import REHEARSED, WARM
+    from afterload.report.launch import warm_for
     from afterload.report.workers import Limits, run_tasks
 
     limits = Limits(plan.memory_bytes, plan.team_timeout_s)
@@ -238,7 +235,7 @@ def _ended(
         with closing(cluster):
             yield from cluster.run(todo, limits, stop)
         return
-    warm = REHEARSED if len(todo) > FEW * plan.workers else WARM
+    warm = warm_for(len(todo), plan.workers)
     yield from run_tasks(make_team, todo, workers=plan.workers, limits=limits, stop=stop, rescue=rescue_team, warm=warm)
 
 

@@ -21,11 +21,15 @@ from typing import Any, Protocol, Self
 from afterload.report import frames
 from afterload.report.forked import FORK, KILL, REQUEST, TERMINATE
 
-__all__ = ["REHEARSED", "WARM", "ForkServer", "Launcher", "Spawner", "StartError", "Started", "new_launcher"]
+__all__ = [
+    "REHEARSED", "WARM", "ForkServer", "Launcher", "Spawner", "StartError", "Started", "new_launcher", "warm_for",
+]  # fmt: skip
 
 # Functions that load what workers need: all modules, and with a packet made for practice also what is slow the first time.
 WARM = "afterload.report.warm:warm_up"
 REHEARSED = "afterload.report.rehearsal:warm_up"
+# Up to so many packets a worker, making one for practice costs more than it saves.
+FEW = 1
 END_LIMIT_S = 5.0
 # This package may be found by a path that only this process knows.
 _START = (
@@ -75,6 +79,11 @@ class Launcher(Protocol):
 
     def close(self) -> None:
         """End everything, at once."""
+
+
+def warm_for(packets: int, workers: int) -> str:
+    """What warm processes load first where so many ``workers`` share so many ``packets``."""
+    return REHEARSED if packets > FEW * workers else WARM
 
 
 def new_launcher(warm: str | None = WARM) -> Launcher:

@@ -79,12 +79,14 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
 def chapter(workbooks: Path, tmp_path: Path) -> Path:
     """A chapter that holds, or kills the Dask worker above it, where the owner says so."""
     code = f"""
-import os, pathlib, subprocess, time
+import os, pathlib, subprocess, sys, time
 folder = pathlib.Path({str(tmp_path)!r})
 def above(process):
     return int(subprocess.run(["ps", "-o", "ppid=", "-p", str(process)], capture_output=True, text=True).stdout)
 owner, team = workbook.loaded.scenario.owner, workbook.loaded.scenario.team
 if owner != "works":
+    if "afterload.report.rehearsal" in sys.modules:
+        (folder / f"rehearsed-{{team}}").touch()
     # This process was forked from a warm one, which the worker has started.
     dask = above(os.getppid())
     (folder / f"begun-{{team}}-{{dask}}-{{os.getpid()}}").touch()
@@ -238,6 +240,8 @@ def test_a_team_that_kills_its_workers_fails_by_itself(
         )
     }
     assert len(list(tmp_path.glob("begun-b-*"))) == 2 * (ALLOWED + 1)
+    # Five teams on three threads: each was forked from a process that had made a packet for practice.
+    assert (tmp_path / "rehearsed-b").exists()
 
 
 def test_an_end_from_outside_ends_what_runs_on_the_cluster(
