@@ -124,6 +124,7 @@ class ForkServer:
             theirs.close()
         self._socket.setblocking(False)
         self._broken = ""
+        self._ready = False
 
     def __enter__(self) -> Self:
         return self
@@ -159,6 +160,7 @@ class ForkServer:
             self._broken = details[0]
             return
         if kind == "ready":
+            self._ready = True
             return
         number, detail = details
         worker = self._workers[number]
@@ -207,11 +209,19 @@ class ForkServer:
 
     def close(self) -> None:
         """End it and all its workers."""
+        with suppress(StartError):
+            self.update()
+        if not self._ready:
+            # It takes seconds to load, and looks at nothing meanwhile.
+            self._process.kill()
+            self._process.wait()
+            with suppress(StartError):
+                self.update()
         self._socket.close()
         try:
             self._process.wait(END_LIMIT_S)
         except subprocess.TimeoutExpired:
-            # It was loading, or stopped.
+            # It was stopped.
             self._process.kill()
             self._process.wait()
         for worker in self._workers.values():
