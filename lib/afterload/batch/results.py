@@ -143,7 +143,7 @@ def write_index(
     records, failures = records_of(results), failures_of(results)
     complete = not any(item.state == "cancelled" for item in results)
     page = [_text(path) for path in sorted(resource("templates", "batch").iterdir())]
-    key = _digest(json.dumps([library, page, records, failures, previous], sort_keys=True, ensure_ascii=False))
+    key = _digest(json.dumps([library, page, records, failures, previous], sort_keys=True))
     state = _state(folder)
     if state.get("results_sha256") == key and _whole(folder, state):
         return False

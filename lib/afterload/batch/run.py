@@ -260,17 +260,21 @@ def _result(plan: Plan, given: Given, state: Any, told: Mapping[str, Any]) -> Te
     return TeamResult(given.id, given.team, scenario_name(plan.folder, given.scenario), state, told)
 
 
+def _written(text: str) -> str:
+    """Text that a file can hold: a file's name may have bytes that are none."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _failed(plan: Plan, given: Given, kind: str, text: str) -> TeamResult:
     folder = plan.folder / TEAMS / given.id
     manifest = read_manifest(folder)
     files = list(manifest["outputs"]) if manifest is not None else []
     earlier = packet_of(given.id, files) if files and (folder / Path(packet_of(given.id, files)).name).exists() else ""
-    scenario = scenario_name(plan.folder, given.scenario)
+    scenario = _written(scenario_name(plan.folder, given.scenario))
     state: Any = "cancelled" if kind == "cancelled" else "failed"
-    seen = text.replace(f"{Path.cwd()}{os.sep}", "")
-    return TeamResult(
-        given.id, given.team or given.origin, scenario, state, {}, kind, _portable(plan, given, text), earlier, seen
-    )
+    seen = _written(text.replace(f"{Path.cwd()}{os.sep}", ""))
+    team, words = _written(given.team or given.origin), _written(_portable(plan, given, text))
+    return TeamResult(given.id, team, scenario, state, {}, kind, words, earlier, seen)
 
 
 def _portable(plan: Plan, given: Given, text: str) -> str:

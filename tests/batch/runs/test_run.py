@@ -421,6 +421,48 @@ def test_wrong_inputs_spoil_no_other(batch: Batch, scenarios: Batch, tmp_path: P
     assert counted(tmp_path / "deep" / "log.jsonl")["failed"] == 3
 
 
+def test_a_file_whose_name_is_no_text_fails_alone(batch: Batch, scenarios: Batch, tmp_path: Path) -> None:
+    """It ended the whole batch, without an index."""
+    folder = scenarios(a="works")
+    (folder / os.fsdecode(b"caf\xe9.yaml")).write_text(BASE.replace("Base", "Cafe"), "utf-8")
+    # As JSON has it: a character in two halves.
+    (folder / "b.yaml").write_text(BASE.replace("team: Base", 'team: "B \\ud83d\\ude00"'), "utf-8")
+    done = batch("scenarios", "--log-json", "log.jsonl")
+    assert done.code == 3
+    assert {item["team"] for item in done.index["teams"]} == {"a", "B \U0001f600"}
+    assert done.failures["cafe"] == (
+        "input",
+        r"scenarios/caf\udce9.yaml: its name is not UTF-8 text, so nothing that is written could name it: rename the file",
+    )
+    assert teams_of(tmp_path / "log.jsonl", "failed") == {"Cafe"}
+    assert "caf" in (done.site / "index.html").read_text("utf-8")
+
+
+def test_what_needs_nothing_is_counted_without_what_failed(batch: Batch, scenarios: Batch) -> None:
+    folder = scenarios(a="works", b="works")
+    assert batch("scenarios", "--resume").code == 0
+    (folder / "cut.yaml").write_text("team: [\n", "utf-8")
+    assert "2 of 3 teams need nothing\n" in batch("scenarios", "--resume").err
+    (folder / "cut.yaml").unlink()
+    assert "nothing to do\n" in batch("scenarios", "--resume").err
+
+
+def test_what_could_not_be_written_comes_before_the_end_of_a_cluster() -> None:
+    def ending(*results: TeamResult) -> AfterloadError:
+        done = Done(results, cluster_error=ClusterError("the scheduler has gone"))
+        with pytest.raises(AfterloadError) as caught:
+            _finish(Plan(Path("site"), ()), done, False, True, "")
+        return caught.value
+
+    not_done = TeamResult("b", "B", "b.yaml", "cancelled")
+    full = TeamResult("a", "A", "a.yaml", "failed", kind="output", text="the disk is full")
+    wrong = TeamResult("a", "A", "a.yaml", "failed", kind="input", text="no rate")
+    assert ending(wrong, not_done).exit_code == 7
+    assert ending(full, not_done).exit_code == 5
+    assert "1 of 2 teams has no whole packet" in str(ending(full, not_done))
+    assert "the scheduler has gone" in str(ending(full, not_done))
+
+
 def test_a_packet_that_fails_today_leaves_the_one_of_yesterday(batch: Batch, scenarios: Batch) -> None:
     folder = scenarios(a="works")
     before = tree_of(batch("scenarios").site / "teams")
