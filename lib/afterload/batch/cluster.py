@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from afterload.batch.jobs import Job
-from afterload.batch.parcel import Parcel, pack_team
+from afterload.batch.parcel import Parcel, pack_team, with_newer_plan
 from afterload.batch.remote import Answer, Identity, identity, run_parcel, stop_batch
 from afterload.errors import ClusterError, OutputError
 from afterload.files import write_all
@@ -140,7 +140,10 @@ class Cluster:
             time.sleep(TICK_S)
             self._look()
         own = identity()
-        found = self.client.run(identity, on_error="return")
+        try:
+            found = self.client.run(identity, on_error="return")
+        except Exception:  # noqa: BLE001 - a connection can break in many ways
+            raise self._gone() from None
         for worker, theirs in sorted(found.items()):
             if isinstance(theirs, Identity) and theirs == own:
                 continue
@@ -292,6 +295,11 @@ class Cluster:
         if answer.problem is not None and answer.problem.kind == "cancelled":
             return self._resent(flight, Problem("killed", f"its worker was closed {SENDS} times"))
         told, job = answer.told, flight.parcel.job
+        newer = with_newer_plan(flight.parcel) if answer.files else None
+        if newer is not None:
+            # Somebody has entered something meanwhile, and these files would replace it.
+            flight.parcel = newer
+            return self._resent(flight, Problem("error", f"its plan was changed while it was made, {SENDS} times"))
         try:
             write_all({job.folder / name: zlib.decompress(content) for name, content in answer.files.items()})
         except OutputError as problem:

@@ -215,9 +215,14 @@ def test_a_worker_is_killed_in_the_middle(
     until(
         lambda: not any(runs(int(path.name.split("-")[3])) for path in tmp_path.glob(f"begun-*-{hit}-*")), "it is gone"
     )
+    # What somebody enters beside the plan while the packet is made elsewhere is not lost.
+    table = tmp_path / "site" / "teams" / "b" / "b-plan.csv"
+    table.parent.mkdir(parents=True)
+    table.write_bytes(b"id,agreed_owner,due,progress,note\r\nsomething,Ann,2026-12-01,begun,soon\r\n")
     (tmp_path / "hold").unlink()
     out, err = process.communicate(timeout=90)
     assert process.returncode == 0, err
+    assert b"Ann" in table.read_bytes()
     assert out == f"{Path('site', 'index.html')}\n"
     assert "7 teams: 7 made" in err
     assert "has gone; what it was at is run again elsewhere" in err
