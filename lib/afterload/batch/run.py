@@ -112,7 +112,7 @@ def make_jobs(plan: Plan, given: Sequence[Given]) -> list[Job]:
             (each.path, f"{each.typed}{' european' * each.european} {value_text(each.value)}")
             for each in item.overrides
         )
-        basis = Basis(library, digests, scenario_name(folder, item.scenario), values, objectives)
+        basis = Basis(library, digests, scenario_name(folder, item.scenario), values, objectives, plan.by_need)
         jobs.append(
             Job(
                 item.id, item.team, item.scenario, folder, item.origin, item.overrides, plan.chapters, plan.by_need,
