@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from afterload.batch.jobs import TEAMS
+from afterload.batch.progress import first_line
 from afterload.errors import AfterloadError, ChapterError, InputError, ObjectiveError, OutputError
 from afterload.files import write_all
 from afterload.resources import resource
@@ -293,7 +294,7 @@ def ending(results: Sequence[TeamResult], gate: bool) -> AfterloadError | None:
 def _broken_lines(results: Sequence[TeamResult]) -> list[str]:
     """How many teams break objectives, and which; nothing where none does."""
     broken = [item for item in results if item.broken]
-    lines = [f"  {item.team}: {words}" for item in broken for words in item.broken]
+    lines = [f"  {first_line(item.team)}: {first_line(words)}" for item in broken for words in item.broken]
     if len(lines) > MOST_LINES:
         lines[MOST_LINES:] = [f"  and {len(lines) - MOST_LINES} more, all in {INDEX[0]} and {INDEX[2]}"]
     verb = "breaks" if len(broken) == 1 else "break"

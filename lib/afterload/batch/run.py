@@ -158,7 +158,8 @@ def run_batch(plan: Plan, given: Sequence[Given], progress_quiet: bool, log: Jso
     progress = Progress(len(todo) + sum(bool(item.problem) for item in given), quiet=progress_quiet)
     teller.progress = progress
     if plan.resume:
-        progress.say(f"{len(given) - len(todo)} of {len(given)} teams need nothing" if todo else "nothing to do")
+        kept = sum(item.state == "kept" for item in results.values())
+        progress.say(f"{kept} of {len(given)} teams need nothing" if len(given) > kept else "nothing to do")
     for item in given:
         if item.problem:
             _tell(progress, log, results[item.id], None)
