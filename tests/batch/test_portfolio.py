@@ -283,6 +283,15 @@ def test_what_is_no_index_is_refused(bare: Make, previous: Any) -> None:
         build_portfolio([bare("A")], previous=previous)
 
 
+@pytest.mark.parametrize("team", [{}, {"results": {}}, {"results": 3}, {"results": {"couples": True}}])
+@pytest.mark.parametrize("cut", [False, True])
+def test_records_of_the_last_run_that_are_none_are_refused(bare: Make, team: dict[str, Any], cut: bool) -> None:
+    previous = {"index": 1, "teams": [{"id": "a", "team": "A", **team}], "failures": [], "shared": []}
+    not_done = [("b", "B", "b.yaml", "cancelled", "not done")] if cut else []
+    with pytest.raises(InputError, match=r"index\.json holds no portfolio"):
+        build_portfolio([bare("A")], not_done, previous)
+
+
 def test_two_teams_of_one_id_and_other_forms_are_refused(bare: Make) -> None:
     with pytest.raises(ModelError, match="share the id 'a'"):
         build_portfolio([bare("A"), bare("a")])

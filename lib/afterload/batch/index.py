@@ -32,6 +32,7 @@ from afterload.batch.wording import (
     limit_name,
     limit_sentence,
     money,
+    objective_text,
     shared_miss,
     summary,
     together_text,
@@ -69,7 +70,7 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
 class Cell:
     """One cell of the portfolio: its text, a smaller note below it, and what it is sorted by (empty: always last).
 
-    ``own`` says of a number's note that it is a team's own words.
+    ``own`` says of the note that it has a team's own words in it, which a search finds; numbers are not searched.
     """
 
     text: str
@@ -259,9 +260,8 @@ def _never_first(row: Row) -> tuple[int, float]:
 def _cells(row: Row, portfolio: Portfolio) -> dict[str, Cell]:
     results, trends = row.results, row.trends
     couples = bool(results["couples"])
-    objective = format_minutes(row.record["objective_min"])
     place = {True: ("met", "0"), False: ("missed", "2"), None: ("not judged", "1")}[row.met]
-    within = f"within {objective}"
+    within = objective_text(row.record)
     if row.missed_together:
         place, within = ("met alone, missed together", "1.5"), f"{within}; {shared_miss(row)}"
     spread = ""
@@ -271,7 +271,9 @@ def _cells(row: Row, portfolio: Portfolio) -> dict[str, Cell]:
     broken = dict.fromkeys(limit_name(limit, short=True) for limit in row.broken)
     return {
         "team": Cell(portfolio.names[row.id]),
-        "met": Cell(place[0], place[1], within, "missed-together" if row.missed_together else place[0].replace(" ", "-")),
+        "met": Cell(
+            place[0], place[1], within, "missed-together" if row.missed_together else place[0].replace(" ", "-"), own=True
+        ),
         "fresh": _time(results["fresh_min"], couples, spread),
         "planned": _time(results["planned_fresh_min"], couples, trend_text(trends.get("planned_fresh_min"))),
         "drain": _time(results["drain_min"], couples, trend_text(trends.get("drain_min"))),
@@ -289,7 +291,9 @@ def _cells(row: Row, portfolio: Portfolio) -> dict[str, Cell]:
         "queue": NONE if results["worst_queue"] is None else Cell(results["worst_queue"], results["worst_queue"]),
         "change": _top(row),
         "trend": NONE if fresh is None else Cell(trend_word(fresh), _trend_sort(fresh), "", fresh.word),
-        "shared": NONE if not broken else Cell(format_count(len(row.broken)), repr(len(row.broken)), ", ".join(broken), "broken"),
+        "shared": NONE if not broken else Cell(
+            format_count(len(row.broken)), repr(len(row.broken)), ", ".join(broken), "broken", own=True
+        ),
     }  # fmt: skip
 
 

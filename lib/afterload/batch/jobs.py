@@ -197,8 +197,8 @@ def _record(
 ) -> dict[str, Any]:
     from afterload.batch.record import team_record
 
-    record = team_record(loaded, estimates, plan, recovery, team_id=job.id)
-    return record | (_judged(estimates, dict(job.objectives), recovery) if job.objectives else {})
+    objectives = dict(job.objectives) or None
+    return team_record(loaded, estimates, plan, recovery, team_id=job.id, objectives=objectives)
 
 
 def _linked(job: Job, record: dict[str, Any], contents: Mapping[Path, str]) -> dict[str, Any]:
@@ -206,20 +206,6 @@ def _linked(job: Job, record: dict[str, Any], contents: Mapping[Path, str]) -> d
     names = {path.name for path in contents}
     files = {name: f"{job.id}{ending}" for name, ending in _LINKS.items()}
     return {**record, "links": {name: f"{TEAMS}/{job.id}/{file}" for name, file in files.items() if file in names}}
-
-
-def _judged(estimates: Estimates, objectives: Mapping[str, float], recovery: CoupledEstimate | None) -> dict[str, Any]:
-    """The part of a record that tells of objectives, for those of this batch."""
-    from afterload.plan.objectives import verdicts
-
-    judged = [
-        {
-            "name": item.name, "subject": item.subject, "limit": item.limit, "value": item.value, "level": item.level,
-            "met": item.met, "words": item.words,
-        }
-        for item in verdicts(estimates, objectives, recovery)
-    ]  # fmt: skip
-    return {"verdicts": judged, "met": all(item["met"] for item in judged) if judged else None}
 
 
 def _says_ages(loaded: LoadedScenario) -> bool:
