@@ -132,7 +132,7 @@ def test_the_page_shows_what_a_change_destroys(bare: Make, line: Make) -> None:
     )
     words = words_of(portfolio)
     for text in (
-        "“Age limit”: 314 min stale and 314 min of drain at 1 team of the 2 where it is open, for about 4 person-days. "
+        "“Age limit”: 314 min stale and 314 min of drain at 1 team of the 2 where it is open, for about 2 person-days. "
         "It drops 188,400 items that are done today: expired, discarded or lost.",
         "314 min stale; drops 188,400 items", "11,932 EUR", "loses 40 EUR", "1 team, 1 line", "2 teams, 2 lines",
     ):  # fmt: skip

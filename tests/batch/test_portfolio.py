@@ -82,6 +82,8 @@ def test_a_change_buys_most_for_a_team_at_which_it_buys(bare: Make, line: Make) 
     # Open at four teams in six lines; it buys minutes at one and ends a never at another.
     assert (seen.teams, seen.lines, seen.buying_teams, seen.buying_lines) == (4, 6, 2, 3)
     assert (seen.ends_never, seen.makes_never, seen.stale_cost_min, seen.cost_min) == (1, 1, 7, 9)
+    # Two days each: what is paid for the minutes is the work of the three lines that buy some.
+    assert (seen.effort_days, seen.buying_effort_days) == (12, 6)
 
 
 def test_what_a_change_drops_is_summed_apart_from_what_it_keeps(bare: Make, line: Make) -> None:

@@ -27,6 +27,7 @@ from afterload.batch.trends import Trend
 from afterload.batch.wording import (
     as_time,
     change_text,
+    days,
     dropped_text,
     headline,
     limit_name,
@@ -398,7 +399,7 @@ def _change(portfolio: Portfolio, item: ChangeTotal) -> dict[str, Any]:
         "buying": f"{counted(item.buying_teams, 'team')}, {counted(item.buying_lines, 'line')}" if item.buys else "–",
         "together": f"only with others at {counted(item.together_teams, 'team')}" if item.together_teams else "",
         "open": f"{counted(item.teams, 'team')}, {counted(item.lines, 'line')}",
-        "effort": f"{format_number(item.effort_days)} days",
+        "effort": days(item.effort_days),
         "saves": money(item.saves) or "–",
         "costs": money(item.costs_effort) or "–",
         "buys": item.buys,

@@ -17,6 +17,7 @@ from afterload.units import format_count, format_duration, format_minutes, forma
 __all__ = [
     "as_time",
     "change_text",
+    "days",
     "dropped_text",
     "headline",
     "limit_name",
@@ -114,6 +115,11 @@ def shared_miss(row: Row) -> str:
     worst = max(row.missed_together, key=lambda item: (item.together_min is None, item.together_min or 0.0))
     limit = next(item for item in row.broken if item.key == worst.key)
     return f"{as_time(worst.together_min)} together: {limit_name(limit, short=True)}"
+
+
+def days(number: float, word: str = "day") -> str:
+    """Days of work: "1 day", "2.5 days"."""
+    return f"{format_number(number)} {word}{'' if number == 1 else 's'}"
 
 
 def money(amounts: Mapping[str, float]) -> str:
@@ -246,7 +252,7 @@ def _top_change(top: ChangeTotal) -> str:
     )
     return (
         f"The change that buys most is “{top.title}”: {' and '.join(minutes)} at {where}, for about "
-        f"{format_number(top.effort_days)} person-days. {price}"
+        f"{days(top.buying_effort_days, 'person-day')}. {price}"
     )
 
 
