@@ -53,7 +53,8 @@ class Override:
         value: text as typed by hand, or a value from YAML.
         typed: the value is a text that still must be read as one.
         origin: where it stands, such as ``teams.csv line 7``; empty for ``--set``.
-        european: it stands in a table whose numbers may have decimal commas, so that a point may part thousands.
+        european: it stands in a table whose numbers may have decimal commas, so that a point may part thousands and a
+            comma may not.
     """
 
     path: str
@@ -170,8 +171,8 @@ def _made(job: Job, lost: Lost | None) -> dict[str, Any]:
     return told
 
 
-# A number with points where thousands would be parted, and nothing else that tells what they are: 1.200, 1.200/min.
-_TWO_READINGS = re.compile(r"([0-9]{1,3})\.([0-9]{3})(?![0-9.,])(.*)", re.DOTALL)
+# A number with a sign where thousands would be parted, and nothing else that tells what it is: 1.200, 1,200/min.
+_TWO_READINGS = re.compile(r"([0-9]{1,3})[.,]([0-9]{3})(?![0-9.,])(.*)", re.DOTALL)
 
 
 def refuse_ambiguous(overrides: tuple[Override, ...], loaded: LoadedScenario) -> None:
