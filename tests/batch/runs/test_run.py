@@ -21,6 +21,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from afterload import files
+from afterload.batch import run
 from afterload.batch.results import TeamResult
 from afterload.batch.run import Done, Plan
 from afterload.commands.batch import _finish
@@ -291,7 +292,9 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
         assert str(tmp_path).encode() not in content, name
 
 
-def test_a_run_again_without_resume_gives_the_same_index(batch: Batch, scenarios: Batch) -> None:
+def test_a_run_again_without_resume_gives_the_same_index(
+    batch: Batch, scenarios: Batch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The trend is against the last run with other results, not against the same ones."""
     folder = scenarios(a="works", b="works")
     first = tree_of(batch("scenarios").site)
@@ -300,6 +303,15 @@ def test_a_run_again_without_resume_gives_the_same_index(batch: Batch, scenarios
     changed = tree_of(batch("scenarios").site)
     assert changed["previous.json"] == first["index.json"]
     assert changed["index.json"] != first["index.json"]
+    assert tree_of(batch("scenarios").site) == changed
+    # Nor is a run with the same results another one where it is compared with something else, or by another Afterload.
+    (tmp_path / "older.json").write_bytes(changed["index.json"])
+    compared = tree_of(batch("scenarios", "--previous", "older.json").site)
+    assert compared["index.json"] != changed["index.json"]
+    assert compared["previous.json"] == first["index.json"]
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "library_digest", lambda: "another")
+        assert tree_of(batch("scenarios").site)["previous.json"] == first["index.json"]
     assert tree_of(batch("scenarios").site) == changed
 
 
