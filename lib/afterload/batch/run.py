@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -273,22 +274,28 @@ def _failed(plan: Plan, given: Given, kind: str, text: str) -> TeamResult:
     earlier = packet_of(given.id, files) if files and (folder / Path(packet_of(given.id, files)).name).exists() else ""
     scenario = _written(scenario_name(plan.folder, given.scenario))
     state: Any = "cancelled" if kind == "cancelled" else "failed"
-    seen = _written(text.replace(f"{Path.cwd()}{os.sep}", ""))
+    seen = _written(_seen_from(text, str(Path.cwd()), ""))
     team, words = _written(given.team or given.origin), _written(_portable(plan, given, text))
     return TeamResult(given.id, team, scenario, state, {}, kind, words, earlier, seen)
 
 
 def _portable(plan: Plan, given: Given, text: str) -> str:
     """A message that names files as seen from the site's folder, wherever that lies."""
-    if given.scenario.startswith(BUILTIN):
-        return text
-    scenario, real = Path(given.scenario), Path(given.scenario).resolve()
-    folders = {str(path): scenario_name(plan.folder, str(path)) for path in (scenario.parent, real.parent)}
-    folders[str(plan.folder.absolute())] = "."
-    for path, name in sorted(folders.items(), key=lambda item: -len(item[0])):
-        if len(path) > 1:
-            text = text.replace(f"{path}{os.sep}", f"{name}/" if name != "." else "")
+    folders = {str(path): "" for path in (plan.folder.absolute(), plan.folder.resolve())}
+    if not given.scenario.startswith(BUILTIN):
+        for path in (Path(given.scenario).parent, Path(given.scenario).resolve().parent):
+            name = scenario_name(plan.folder, str(path))
+            folders.setdefault(str(path), "" if name == "." else f"{name}/")
+    for folder, name in sorted(folders.items(), key=lambda item: -len(item[0])):
+        text = _seen_from(text, folder, name)
     return text
+
+
+def _seen_from(text: str, folder: str, name: str) -> str:
+    """A message with another name for a folder, where a path begins with it: not where it stands in the middle of one."""
+    if len(folder) < 2:
+        return text
+    return re.sub(rf"(?<![\w.~+@-]){re.escape(folder + os.sep)}", lambda _: name, text)
 
 
 def _tell(progress: Progress, log: JsonLog, result: TeamResult, seconds: float | None) -> None:

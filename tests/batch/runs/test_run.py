@@ -22,6 +22,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from afterload import files
 from afterload.batch import run
+from afterload.batch.inputs import Given
 from afterload.batch.results import TeamResult
 from afterload.batch.run import Done, Plan
 from afterload.commands.batch import _finish
@@ -460,6 +461,20 @@ def test_what_needs_nothing_is_counted_without_what_failed(batch: Batch, scenari
     assert "2 of 3 teams need nothing\n" in batch("scenarios", "--resume").err
     (folder / "cut.yaml").unlink()
     assert "nothing to do\n" in batch("scenarios", "--resume").err
+
+
+def test_a_message_names_files_as_seen_from_the_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    scenario = tmp_path / "scenarios" / "a.yaml"
+    text = (
+        f"{scenario}:3: '/mnt{scenario.parent}/x.csv' names no file (/mnt{scenario.parent}/x.csv); "
+        f"cannot write {tmp_path}/site/teams/a/a.html"
+    )
+    far = f"/mnt{scenario.parent}/x.csv"
+    for given, name in ((str(scenario), "../scenarios/a.yaml"), ("builtin:scenarios/orders.yaml", str(scenario))):
+        words = run._failed(Plan(Path("site"), ()), Given("a", "A", given, "a.yaml"), "input", text)
+        assert words.text == f"{name}:3: '{far}' names no file ({far}); cannot write teams/a/a.html"
+        assert words.seen == f"scenarios/a.yaml:3: '{far}' names no file ({far}); cannot write site/teams/a/a.html"
 
 
 def test_what_could_not_be_written_comes_before_the_end_of_a_cluster() -> None:
