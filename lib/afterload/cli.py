@@ -1,8 +1,8 @@
 """The ``afterload`` command.
 
 Exit codes: 0 done; 2 wrong command line; 3 wrong input; 4 a chapter failed, the packet of the others is written;
-5 a result could not be written; 6 an objective is broken; 70 a fault of Afterload itself; 130 interrupted; 141 nobody read
-the output.
+5 a result could not be written; 6 an objective is broken; 7 a cluster cannot be used; 70 a fault of Afterload itself;
+130 interrupted; 141 nobody read the output.
 """
 
 from __future__ import annotations

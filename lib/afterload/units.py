@@ -68,7 +68,8 @@ MAX_DURATION_MIN = 100 * 366 * 1_440.0
 MIN_YEAR, MAX_YEAR = 1970, 2199
 
 # [0-9], not \d, which takes the digits of every script.
-_NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
+# Nothing is parted into thousands that begins with 0: "0,250" is a quarter, as others write it, and not 250.
+_NUMBER = r"(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
 _NUMBER_RE = re.compile(_NUMBER)
 _RATE_RE = re.compile(rf"(?P<number>{_NUMBER})\s*(?P<thing>[A-Za-z]+)?\s*(?:/|\bper\b)\s*(?P<unit>[A-Za-z]+)")
 _PART_RE = re.compile(rf"(?P<number>{_NUMBER})\s*(?P<unit>[A-Za-z]+)")

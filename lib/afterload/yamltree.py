@@ -203,7 +203,7 @@ class _Reader:
         for key_node, value_node in node.value:
             if _is_merge(key_node):
                 continue
-            key = str(key_node.value)
+            key = self.text(key_node)
             if key in result:
                 first = self.lines[(*path, key)]
                 raise self.refuse(key_node, f"{key!r} stands twice in one mapping (first on line {first}): remove one")
@@ -222,8 +222,18 @@ class _Reader:
         return merged
 
     def scalar(self, node: ScalarNode) -> Any:
-        text = str(node.value)
+        text = self.text(node)
         return text if node.style else _convert(text)
+
+    def text(self, node: ScalarNode) -> str:
+        """A text in whole characters: JSON writes one beyond U+FFFF as two halves, which the parser leaves apart."""
+        text = str(node.value)
+        if text.isascii():
+            return text
+        try:
+            return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        except UnicodeDecodeError:
+            raise self.refuse(node, "holds one half of a character without the other, as in \\ud83d alone") from None
 
 
 def _is_merge(key: ScalarNode) -> bool:

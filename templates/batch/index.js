@@ -9,6 +9,7 @@
   var rows = Array.from(body.rows).map(function (row, place) {
     return { row: row, place: place, text: null, flags: " " + row.dataset.flags + " ", keys: [] };
   });
+  var frame = table.parentNode;
   var collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
   // Search looks at names, not at numbers.
@@ -43,6 +44,43 @@
     return item.keys[column];
   }
 
+  // A thousand rows take longer to lay out than a press of a key may: what no screen shows yet follows in parts, each after
+  // a picture of what is there.
+  var PART = 100;
+  var later = [];
+  var turn = 0;
+
+  function layOut() {
+    later = rows
+      .filter(function (item) {
+        return !item.row.hidden;
+      })
+      .filter(function (item, place) {
+        item.row.classList.toggle("af-later", place >= PART);
+        return place >= PART;
+      });
+    turn += 1;
+    layOutNext(turn);
+  }
+
+  function uncover(items) {
+    items.forEach(function (item) {
+      item.row.classList.remove("af-later");
+    });
+  }
+
+  function layOutNext(own) {
+    if (!later.length) frame.style.minHeight = "";
+    else
+      window.requestAnimationFrame(function () {
+        window.setTimeout(function () {
+          if (own !== turn) return;
+          uncover(later.splice(0, PART));
+          layOutNext(own);
+        });
+      });
+  }
+
   function sortBy(column, descending) {
     var isNumber = heads[column].dataset.kind === "num";
     rows.sort(function (one, other) {
@@ -55,10 +93,13 @@
       var order = isNumber ? (a === b ? 0 : a < b ? -1 : 1) : collator.compare(a, b);
       return (descending ? -order : order) || one.place - other.place;
     });
+    // Whoever has scrolled down stays there while the rows below follow.
+    frame.style.minHeight = frame.offsetHeight + "px";
     var sorted = document.createDocumentFragment();
     rows.forEach(function (item) {
       sorted.appendChild(item.row);
     });
+    layOut();
     body.appendChild(sorted);
     heads.forEach(function (head, place) {
       if (place === column) head.setAttribute("aria-sort", descending ? "descending" : "ascending");
@@ -105,10 +146,9 @@
       item.row.hidden = !fits;
       if (fits) shown += 1;
     });
-    count.textContent =
-      shown === rows.length
-        ? rows.length.toLocaleString("en") + " teams"
-        : shown.toLocaleString("en") + " of " + rows.length.toLocaleString("en") + " teams";
+    layOut();
+    var all = rows.length.toLocaleString("en") + (rows.length === 1 ? " team" : " teams");
+    count.textContent = shown === rows.length ? all : shown.toLocaleString("en") + " of " + all;
   }
 
   tools.addEventListener("input", show);
@@ -121,6 +161,7 @@
 
   // On paper nothing is folded away.
   window.addEventListener("beforeprint", function () {
+    uncover(later.splice(0));
     document.querySelectorAll("details").forEach(function (item) {
       item.dataset.wasOpen = String(item.open);
       item.open = true;

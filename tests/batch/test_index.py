@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from afterload.batch.charts import changes_figure
+from afterload.batch.charts import changes_figure, stale_figure
 from afterload.batch.index import index_html, index_json
 from afterload.batch.portfolio import Portfolio, build_portfolio
+from afterload.batch.wording import limit_name
 
 Make = Callable[..., dict[str, Any]]
 Records = list[dict[str, Any]]
@@ -131,7 +132,7 @@ def test_the_page_shows_what_a_change_destroys(bare: Make, line: Make) -> None:
     )
     words = words_of(portfolio)
     for text in (
-        "“Age limit”: 314 min stale and 314 min of drain at 1 team of the 2 where it is open, for about 4 person-days. "
+        "“Age limit”: 314 min stale and 314 min of drain at 1 team of the 2 where it is open, for about 2 person-days. "
         "It drops 188,400 items that are done today: expired, discarded or lost.",
         "314 min stale; drops 188,400 items", "11,932 EUR", "loses 40 EUR", "1 team, 1 line", "2 teams, 2 lines",
     ):  # fmt: skip
@@ -164,6 +165,59 @@ def test_the_page_marks_what_is_met_alone_and_missed_together(bare: Make, queue:
     assert "within 240 min; 860 min together: ledger-db" in words
     assert words.count("met alone, missed together") == 2
     assert "Of those that meet it, 2 would miss it with all teams restored together." in words
+
+
+def test_the_page_says_by_what_a_team_was_judged(bare: Make) -> None:
+    """--objective replaces the scenario's own: told of 240 min where the run had asked for 500."""
+
+    def verdict(name: str, limit: float) -> dict[str, Any]:
+        return {
+            "name": name, "subject": "team", "limit": limit, "value": 344.0, "level": "likely", "met": True, "words": "",
+        }  # fmt: skip
+
+    own = bare("A", met=False, verdicts=[{**verdict("fresh", 240.0), "met": False}])
+    words = words_of(build_portfolio([own, bare("B", met=None)]))
+    assert "0 of 1 teams within their recovery objective" in words
+    assert "missed within 240 min" in words
+    assert "not judged within" not in words
+    assert "The recovery objective is met by 0 and missed by 1." in words
+    asked = [verdict("fresh", 500.0), verdict("multiplier", 10.0), verdict("lost", 0.0), verdict("attempts", 3000.0)]
+    words = words_of(build_portfolio([bare("A", met=True, verdicts=asked), bare("B", met=True, verdicts=asked[:1])]))
+    assert "2 of 2 teams that meet all objectives of this run" in words
+    assert "fresh at most 500 min; multiplier at most 10; lost at most 0; attempts at most 3,000/min" in words
+    assert "met within 500 min" in words
+    assert "240 min" not in words
+    assert "All objectives of this run are met by 2 and missed by 0." in words
+
+
+def test_every_team_has_a_bar_of_its_own(bare: Make) -> None:
+    """Names that are the same when cut were one bar, of the sum of their minutes."""
+    long = "Payments reconciliation and settlement of cards, "
+    names = [f"{long}{place}" for place in ("east", "west", "north")]
+    figure = stale_figure(build_portfolio([bare(name, results={"fresh_min": 300.0}) for name in (*names, "Short")]))
+    assert figure is not None
+    today = [item["team"] for item in figure.chart["data"]["values"] if item["case"] == "today"]
+    assert len(today) == len(set(today)) == 4
+    assert all(len(name) <= 44 for name in today)
+    assert [row[0] for row in figure.table.rows if row[0] != "Short"] == sorted(names, reverse=True)
+
+
+def test_a_shared_limit_keeps_the_name_that_teams_gave_it(bare: Make, queue: Make) -> None:
+    def broken(shared_as: str | None) -> str:
+        item = {
+            "name": "stock in hand",
+            "shared_as": shared_as,
+            "tested_rate_per_min": 2_000.0,
+            "direct_rate_per_min": 0.0,
+        }
+        shares = {"account": "1", "region": "r", "dependencies": [item], "queues": [queue(dependency="stock in hand")]}
+        (limit,) = [
+            each for each in build_portfolio([bare(n, shares=shares) for n in "AB"]).shared if each.kind == "dependency"
+        ]
+        return limit_name(limit, short=True)
+
+    assert broken("orders in eu") == "orders in eu"
+    assert broken(None) == "stock in hand"
 
 
 def test_the_page_of_an_interrupted_run(bare: Make) -> None:

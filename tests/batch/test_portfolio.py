@@ -82,6 +82,8 @@ def test_a_change_buys_most_for_a_team_at_which_it_buys(bare: Make, line: Make) 
     # Open at four teams in six lines; it buys minutes at one and ends a never at another.
     assert (seen.teams, seen.lines, seen.buying_teams, seen.buying_lines) == (4, 6, 2, 3)
     assert (seen.ends_never, seen.makes_never, seen.stale_cost_min, seen.cost_min) == (1, 1, 7, 9)
+    # Two days each: what is paid for the minutes is the work of the three lines that buy some.
+    assert (seen.effort_days, seen.buying_effort_days) == (12, 6)
 
 
 def test_what_a_change_drops_is_summed_apart_from_what_it_keeps(bare: Make, line: Make) -> None:
@@ -281,6 +283,15 @@ def test_an_index_compares_with_itself_as_the_same(records: list[dict[str, Any]]
 def test_what_is_no_index_is_refused(bare: Make, previous: Any) -> None:
     with pytest.raises(InputError, match=r"index\.json"):
         build_portfolio([bare("A")], previous=previous)
+
+
+@pytest.mark.parametrize("team", [{}, {"results": {}}, {"results": 3}, {"results": {"couples": True}}])
+@pytest.mark.parametrize("cut", [False, True])
+def test_records_of_the_last_run_that_are_none_are_refused(bare: Make, team: dict[str, Any], cut: bool) -> None:
+    previous = {"index": 1, "teams": [{"id": "a", "team": "A", **team}], "failures": [], "shared": []}
+    not_done = [("b", "B", "b.yaml", "cancelled", "not done")] if cut else []
+    with pytest.raises(InputError, match=r"index\.json holds no portfolio"):
+        build_portfolio([bare("A")], not_done, previous)
 
 
 def test_two_teams_of_one_id_and_other_forms_are_refused(bare: Make) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from afterload.batch.index import index_html, index_json
 from afterload.batch.portfolio import build_portfolio
@@ -143,6 +143,31 @@ def test_a_thousand_teams(tmp_path: Path, open_packet: Opened) -> None:
     rising = minutes(column(page, 5))
     assert len(rising) == MANY
     assert rising == sorted(rising, reverse=True)
+    # A press lays out what a screen shows; the rest follows, and whoever has scrolled down stays there.
+    expect(page.locator(".af-later")).to_have_count(0)
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    place = page.evaluate("window.scrollY")
+    laid_out = page.evaluate(
+        """() => { document.querySelectorAll("#portfolio thead button")[2].click();
+            return document.querySelectorAll("#portfolio tbody tr:not(.af-later)").length; }"""
+    )
+    assert 0 < laid_out < 200
+    expect(page.locator(".af-later")).to_have_count(0)
+    assert page.locator("#portfolio tbody tr:visible").count() == MANY + len(FAILURES)
+    assert page.evaluate("window.scrollY") == pytest.approx(place, abs=2)
+    assert page.evaluate("document.querySelector('.af-wide').style.minHeight") == ""
+    # What is asked for next ends what still follows, and paper waits for nothing.
+    shown = page.evaluate(
+        """() => { document.querySelectorAll("#portfolio thead button")[2].click();
+            window.dispatchEvent(new Event("beforeprint"));
+            return document.querySelectorAll("#portfolio tbody tr:not(.af-later)").length; }"""
+    )
+    assert shown == MANY + len(FAILURES)
+    page.get_by_label("Search").fill("team 77")
+    assert page.locator("#portfolio tbody tr:visible").count() == sum("77" in str(n) for n in range(MANY + 1))
+    page.get_by_label("Search").fill("")
+    expect(page.locator(".af-later")).to_have_count(0)
+    assert page.locator("#portfolio tbody tr:visible").count() == MANY + len(FAILURES)
 
 
 def test_search_and_filters_go_together(index_path: Path, open_packet: Opened) -> None:
@@ -152,6 +177,10 @@ def test_search_and_filters_go_together(index_path: Path, open_packet: Opened) -
     named = {f"Team {n}" for n in range(1, TEAMS + 1) if "9" in str(n)}
     assert set(column(page, 0)) == named
     assert page.locator(".af-count").inner_text() == f"{len(named)} of 123 teams"
+    # Nor does what a change buys.
+    page.get_by_label("Search").fill("min stale")
+    assert page.locator(".af-count").inner_text() == "0 of 123 teams"
+    page.get_by_label("Search").fill("team 9")
     page.get_by_label("objective missed").check()
     assert set(column(page, 1)) == {"missed", "met alone, missed together"}
     page.get_by_label("Search").fill("")
@@ -224,6 +253,15 @@ def test_nothing_sticks_out(index_path: Path, open_packet: Opened, width: int) -
     pictures = os.environ.get("AFTERLOAD_PICTURES")
     if pictures:
         opened.page.screenshot(path=f"{pictures}/portfolio-{width}.png")
+
+
+def test_one_team_is_one_team(tmp_path: Path, open_packet: Opened) -> None:
+    path = tmp_path / "index.html"
+    path.write_text(index_html(build_portfolio([team(1)])), encoding="utf-8")
+    page = open_packet(path).page
+    assert page.locator(".af-count").inner_text() == "1 team"
+    page.get_by_label("Search").fill("nobody")
+    assert page.locator(".af-count").inner_text() == "0 of 1 team"
 
 
 def test_paper_shows_what_is_folded(index_path: Path, open_packet: Opened) -> None:

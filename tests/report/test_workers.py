@@ -340,6 +340,34 @@ def test_nothing_outlives_the_owner(tmp_path: Path, number: signal.Signals) -> N
     assert wait_for(lambda: not list(temporary.iterdir()), 2.0)
 
 
+def test_an_owner_that_is_killed_while_it_loads_leaves_no_folder(tmp_path: Path) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    script = tmp_path / "owner.py"
+    script.write_text(
+        f"import sys, time\nsys.path.insert(0, {str(JOBS)!r})\n"
+        "from afterload.report.launch import ForkServer\nserver = ForkServer('worker_jobs:warm_slow')\n"
+        "print('begun', flush=True)\ntime.sleep(60)\n"
+    )
+    env = {**os.environ, "TMPDIR": str(temporary), "MARK": str(tmp_path / "loaded")}
+    with subprocess.Popen([sys.executable, script], env=env, stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == b"begun\n"
+        assert len(list(temporary.iterdir())) == 1
+        owner.kill()
+    assert wait_for((tmp_path / "loaded").exists, 30)
+    assert wait_for(lambda: not list(temporary.iterdir()), 5.0)
+
+
+def test_one_that_is_loading_is_not_waited_for(jobs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MARK", str(tmp_path / "loaded"))
+    server = ForkServer("worker_jobs:warm_slow")
+    server.close()
+    assert server._process.returncode == -signal.SIGKILL
+    assert not (tmp_path / "loaded").exists()
+    assert not Path(server.folder).exists()
+
+
 def test_functions_that_no_other_process_finds_are_refused(jobs: Any) -> None:
     with pytest.raises(TypeError, match="define it at the top of a module"):
         run_tasks(lambda task: task, [1], workers=1)

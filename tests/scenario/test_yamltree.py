@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import random
@@ -88,6 +89,12 @@ def test_quoted_text_stays_text(text: str) -> None:
     assert value(f"'{text}'") == text
 
 
+def test_a_character_that_json_writes_in_two_halves_is_one() -> None:
+    text = json.dumps({"team \U0001f600": "Größe \U0001f600"})
+    assert "\\ud83d\\ude00" in text
+    assert read_text(text, "x.yaml").data == {"team \U0001f600": "Größe \U0001f600"}
+
+
 def test_block_text_stays_text() -> None:
     assert value("|\n  5\n  6") == "5\n6\n"
     assert value(">-\n  5\n  6") == "5 6"
@@ -166,6 +173,12 @@ REFUSED = {
     "two documents": ("a: 1\n---\nb: 2\n", 2, "another document"),
     "control character": ("a: 1\nb: \x01\n", 2, "U+0001 is not allowed"),
     "nul": ("a: 1\nb: 2\nc: \0\n", 3, "U+0000 is not allowed"),
+    "half a character": (
+        'a: 1\nb: "x \\ud83d y"\n',
+        2,
+        r"one half of a character without the other, as in \ud83d alone",
+    ),
+    "half a character in a key": ('a: 1\n"\\ude00": x\n', 2, "one half of a character"),
     "escape beyond Unicode": ('a: "\\UFFFFFFFF"\n', 1, "is not YAML"),
     "other YAML": ("%YAML 3.0\n---\na: 1\n", 1, "incompatible"),
     "bad directive": ("%YAML x\n---\na: 1\n", 1, "is not YAML"),

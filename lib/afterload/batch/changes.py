@@ -28,7 +28,7 @@ class ChangeTotal:
         ends_never, makes_never: teams at which it brings first-attempt age or the drain from never to some time, alone, and
             the reverse.
         lost_more, lost_fewer: sums of items expired, discarded or lost more and fewer than today, each line alone.
-        effort_days: sum over the lines.
+        effort_days, buying_effort_days: sums over all lines, and over those that buy alone.
         saves, costs_effort: by currency, over the teams that give costs: what the plan says that it saves in one event, which
             may be below zero, and its effort.
         top_team, top_min: id of the team for which it buys most of the row's measure, and how much: minutes stale; drain
@@ -51,6 +51,7 @@ class ChangeTotal:
     lost_more: float
     lost_fewer: float
     effort_days: float
+    buying_effort_days: float
     saves: Mapping[str, float]
     costs_effort: Mapping[str, float]
     top_team: str | None
@@ -120,6 +121,7 @@ def _total(change: str, uses: list[tuple[Record, Line]]) -> ChangeTotal:
         lost_more=float(sum(max(0.0, each) for each in lost)),
         lost_fewer=float(sum(max(0.0, -each) for each in lost)),
         effort_days=total("effort_days"),
+        buying_effort_days=float(sum(line["effort_days"] for _, line in buying)),
         saves=dict(sorted(saves.items())),
         costs_effort=dict(sorted(effort.items())),
         top_team=top,

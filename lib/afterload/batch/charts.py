@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from afterload.batch.changes import ChangeTotal
 from afterload.batch.portfolio import Portfolio, Row
 from afterload.figures.charts import AFTER, BEFORE, alt, chart_of, finish
@@ -53,10 +55,10 @@ def stale_figure(portfolio: Portfolio) -> Figure | None:
         (row for row in stale if row.results["fresh_min"] is not None),
         key=lambda row: (-row.results["fresh_min"], row.id),
     )[:MOST_TEAMS]
+    shown_as = _cut([portfolio.names[row.id] for row in finite])
     values = [
-        # The order keeps two teams apart whose names look the same when cut.
-        {"team": _cut(portfolio.names[row.id]), "order": place, "case": case, "minutes": row.results[name]}
-        for place, row in enumerate(finite)
+        {"team": team, "case": case, "minutes": row.results[name]}
+        for team, row in zip(shown_as, finite, strict=True)
         for case, name in (("today", "fresh_min"), ("with the plan", "planned_fresh_min"))
         if row.results[name] is not None
     ]
@@ -95,8 +97,16 @@ def stale_figure(portfolio: Portfolio) -> Figure | None:
     )
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= _SHORT else f"{name[: _SHORT - 1]}…"
+def _cut(names: Sequence[str]) -> list[str]:
+    """Names as long as there is room for; those that look the same when cut get a number, since one name is one bar."""
+    found: list[str] = []
+    for name in names:
+        cut = name if len(name) <= _SHORT else f"{name[: _SHORT - 1]}…"
+        number = 2
+        while cut in found:
+            cut, number = f"{name[: _SHORT - 5]}… ({number})", number + 1
+        found.append(cut)
+    return found
 
 
 def changes_figure(portfolio: Portfolio) -> Figure | None:

@@ -14,17 +14,17 @@ import secrets
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from afterload.batch.jobs import Job
-from afterload.batch.parcel import Parcel, entered_since, pack_team
+from afterload.batch.parcel import Parcel, pack_team, with_newer_plan
 from afterload.batch.remote import Answer, Identity, identity, run_parcel, stop_batch
 from afterload.errors import ClusterError, OutputError
 from afterload.files import write_all
-from afterload.report.launch import new_launcher
+from afterload.report.launch import WARM, new_launcher, warm_for
 from afterload.report.workers import Ended, Limits, Problem, Stop, run_tasks
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ class Cluster:
         self.client, self.address, self.say, self.timeout_s = client, address, say, timeout_s
         self.batch = secrets.token_hex(8)
         self.threads: dict[str, int] = {}
+        self.warm = WARM
         self._looked = -1e9
         self._empty_since: float | None = None
         self._ended: queue.SimpleQueue[_Flight] = queue.SimpleQueue()
@@ -139,7 +140,10 @@ class Cluster:
             time.sleep(TICK_S)
             self._look()
         own = identity()
-        found = self.client.run(identity, on_error="return")
+        try:
+            found = self.client.run(identity, on_error="return")
+        except Exception:  # noqa: BLE001 - a connection can break in many ways
+            raise self._gone() from None
         for worker, theirs in sorted(found.items()):
             if isinstance(theirs, Identity) and theirs == own:
                 continue
@@ -187,12 +191,13 @@ class Cluster:
 
     # The batch
 
-    def run(self, jobs: Iterable[Job], limits: Limits, stop: Stop) -> Generator[Result, None, None]:
+    def run(self, jobs: Sequence[Job], limits: Limits, stop: Stop) -> Generator[Result, None, None]:
         """Run every job and write its files here; results come as jobs end, those of no whole packet among them.
 
         Setting ``stop`` ends what runs on the cluster. Raises :class:`ClusterError` where the cluster goes, or a worker comes
         that has another Afterload; what has not ended by then has no result.
         """
+        self.warm = warm_for(len(jobs), sum(self.threads.values()))
         launcher = new_launcher("afterload.batch.parcel:warm_up")
         packed = run_tasks(pack_team, jobs, workers=PACKERS, limits=limits, stop=stop, launcher=launcher)
         try:
@@ -232,7 +237,7 @@ class Cluster:
         flight.sends += 1
         key = f"afterload-{flight.parcel.job.id}-{self.batch}-{secrets.token_hex(4)}"
         try:
-            future = self.client.submit(run_parcel, flight.parcel, limits, self.batch, key=key, pure=False)
+            future = self.client.submit(run_parcel, flight.parcel, limits, self.batch, self.warm, key=key, pure=False)
         except Exception:  # noqa: BLE001 - a connection can break in many ways
             raise self._gone() from None
         flight.future = future
@@ -290,11 +295,11 @@ class Cluster:
         if answer.problem is not None and answer.problem.kind == "cancelled":
             return self._resent(flight, Problem("killed", f"its worker was closed {SENDS} times"))
         told, job = answer.told, flight.parcel.job
-        entered = entered_since(flight.parcel) if answer.files else ""
-        if entered:
-            # What was made elsewhere does not know of it, and would be written over it.
-            words = f"{entered}: was changed while the packet was made, so that nothing is written: make it anew"
-            return Ended(job, {"problem": {"kind": "output", "text": words}}, answer.problem, answer.seconds)
+        newer = with_newer_plan(flight.parcel) if answer.files else None
+        if newer is not None:
+            # Somebody has entered something meanwhile, and these files would replace it.
+            flight.parcel = newer
+            return self._resent(flight, Problem("error", f"its plan was changed while it was made, {SENDS} times"))
         try:
             write_all({job.folder / name: zlib.decompress(content) for name, content in answer.files.items()})
         except OutputError as problem:

@@ -38,25 +38,32 @@ MANIFEST = "batch.json"
 FORMAT = 1
 # What a packet's bytes come from beside our own code.
 _PACKAGES = (
-    "altair", "ipython", "jinja2", "markdown-it-py", "mistune", "nbconvert", "nbformat", "numba", "numpy", "pandas",
-    "pydantic", "pygments", "ruamel.yaml", "tzdata",
+    "altair", "anywidget", "beautifulsoup4", "ipykernel", "ipython", "ipywidgets", "jinja2", "markdown-it-py", "markupsafe",
+    "mistune", "nbclient", "nbconvert", "nbformat", "numba", "numpy", "pandas", "papermill", "pydantic", "pygments",
+    "ruamel.yaml", "traitlets", "tzdata",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Basis:
-    """What a packet is made of beside the files that its scenario leads to; all of it is text that JSON can hold."""
+    """What a packet is made of beside the files that its scenario leads to; all of it is what JSON can hold.
+
+    ``by_need`` says that those of the chapters are left out that the scenario has nothing for.
+    """
 
     library: str = ""
     chapters: tuple[tuple[str, str], ...] = ()
     scenario: str = ""
     overrides: tuple[tuple[str, str], ...] = ()
     objectives: tuple[tuple[str, float], ...] = ()
+    by_need: bool = True
 
     @property
     def digest(self) -> str:
         """SHA-256 of it all."""
-        parts = [FORMAT, self.library, self.chapters, self.scenario, self.overrides, self.objectives]
+        parts = [
+            FORMAT, self.library, self.chapters, self.scenario, self.overrides, self.objectives, self.by_need
+        ]  # fmt: skip
         return sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -27,11 +27,13 @@ from afterload.batch.trends import Trend
 from afterload.batch.wording import (
     as_time,
     change_text,
+    days,
     dropped_text,
     headline,
     limit_name,
     limit_sentence,
     money,
+    objective_text,
     shared_miss,
     summary,
     together_text,
@@ -69,7 +71,7 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
 class Cell:
     """One cell of the portfolio: its text, a smaller note below it, and what it is sorted by (empty: always last).
 
-    ``own`` says of a number's note that it is a team's own words.
+    ``own`` says of the note that it has a team's own words in it, which a search finds; numbers are not searched.
     """
 
     text: str
@@ -259,9 +261,8 @@ def _never_first(row: Row) -> tuple[int, float]:
 def _cells(row: Row, portfolio: Portfolio) -> dict[str, Cell]:
     results, trends = row.results, row.trends
     couples = bool(results["couples"])
-    objective = format_minutes(row.record["objective_min"])
     place = {True: ("met", "0"), False: ("missed", "2"), None: ("not judged", "1")}[row.met]
-    within = f"within {objective}"
+    within = objective_text(row.record)
     if row.missed_together:
         place, within = ("met alone, missed together", "1.5"), f"{within}; {shared_miss(row)}"
     spread = ""
@@ -271,7 +272,9 @@ def _cells(row: Row, portfolio: Portfolio) -> dict[str, Cell]:
     broken = dict.fromkeys(limit_name(limit, short=True) for limit in row.broken)
     return {
         "team": Cell(portfolio.names[row.id]),
-        "met": Cell(place[0], place[1], within, "missed-together" if row.missed_together else place[0].replace(" ", "-")),
+        "met": Cell(
+            place[0], place[1], within, "missed-together" if row.missed_together else place[0].replace(" ", "-"), own=True
+        ),
         "fresh": _time(results["fresh_min"], couples, spread),
         "planned": _time(results["planned_fresh_min"], couples, trend_text(trends.get("planned_fresh_min"))),
         "drain": _time(results["drain_min"], couples, trend_text(trends.get("drain_min"))),
@@ -289,7 +292,9 @@ def _cells(row: Row, portfolio: Portfolio) -> dict[str, Cell]:
         "queue": NONE if results["worst_queue"] is None else Cell(results["worst_queue"], results["worst_queue"]),
         "change": _top(row),
         "trend": NONE if fresh is None else Cell(trend_word(fresh), _trend_sort(fresh), "", fresh.word),
-        "shared": NONE if not broken else Cell(format_count(len(row.broken)), repr(len(row.broken)), ", ".join(broken), "broken"),
+        "shared": NONE if not broken else Cell(
+            format_count(len(row.broken)), repr(len(row.broken)), ", ".join(broken), "broken", own=True
+        ),
     }  # fmt: skip
 
 
@@ -394,7 +399,7 @@ def _change(portfolio: Portfolio, item: ChangeTotal) -> dict[str, Any]:
         "buying": f"{counted(item.buying_teams, 'team')}, {counted(item.buying_lines, 'line')}" if item.buys else "–",
         "together": f"only with others at {counted(item.together_teams, 'team')}" if item.together_teams else "",
         "open": f"{counted(item.teams, 'team')}, {counted(item.lines, 'line')}",
-        "effort": f"{format_number(item.effort_days)} days",
+        "effort": days(item.effort_days),
         "saves": money(item.saves) or "–",
         "costs": money(item.costs_effort) or "–",
         "buys": item.buys,

@@ -62,8 +62,9 @@ def expand(texts: Sequence[str], outside: Path | None = None) -> tuple[list[str]
     """The scenario files that words of the command line name, each once, and the files of folders that are no scenarios.
 
     A word is a file, a pattern (``**`` goes through folders), a folder with everything below it, or ``builtin:`` and one
-    of these below the shipped data. In a folder, a scenario is a YAML file with ``team`` at its top; what begins with a
-    dot is left out, and so is all below ``outside``. Raises :class:`NotFoundError` for a pattern or folder without any.
+    of these below the shipped data. In a folder, a scenario is a YAML file with ``team`` at its top, or one that cannot be
+    read; what begins with a dot is left out, and so is all below ``outside``. Raises :class:`NotFoundError` for a pattern
+    or folder without any.
     """
     found: dict[str, str] = {}
     others: list[str] = []
@@ -90,7 +91,7 @@ def _named(text: str, outside: Path | None, others: list[str]) -> Iterator[tuple
         if not inside:
             raise NotFoundError(f"{text}: the folder has no scenario: no file *.yaml or *.yml with team at its top")
         yield from ((name(each), each) for each in inside)
-    elif _WILD.search(given) and not path.exists():
+    elif _WILD.search(given) and not _exists(path):
         matches = sorted(glob.glob(str(path) if shipped else given, recursive=True))  # noqa: PTH207 - a pattern may begin anywhere
         files = [Path(match) for match in matches if not _is_folder(Path(match))]
         if not files:
@@ -108,11 +109,19 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def _in_folder(root: Path, outside: Path | None) -> tuple[list[Path], list[Path]]:
+    """The scenarios below a folder and its other YAML files. What cannot be read counts as a scenario, so that it is told."""
     scenarios: list[Path] = []
     others: list[Path] = []
     left_out = None if outside is None else os.path.realpath(outside)
-    for folder, folders, names in os.walk(root):
+    for folder, folders, names in os.walk(root, onerror=lambda problem: scenarios.append(Path(problem.filename))):
         folders[:] = sorted(
             each for each in folders
             if not each.startswith(".") and os.path.realpath(Path(folder, each)) != left_out
@@ -120,17 +129,18 @@ def _in_folder(root: Path, outside: Path | None) -> tuple[list[Path], list[Path]
         for each in sorted(names):
             path = Path(folder, each)
             if path.suffix.lower() in _ENDINGS and not each.startswith("."):
-                (scenarios if _TEAM_LINE.search(_head(path)) else others).append(path)
+                head = _head(path)
+                (scenarios if head is None or _TEAM_LINE.search(head) else others).append(path)
     return scenarios, others
 
 
-def _head(path: Path) -> str:
-    """The text of a file as far as it can be read; empty text where it cannot be opened."""
+def _head(path: Path) -> str | None:
+    """The text of a file as far as it can be read; None where it cannot be opened."""
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except (OSError, ValueError):
-        return ""
+        return None
     encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     return raw.decode(encoding, "replace")
 
@@ -194,6 +204,8 @@ def _of_file(name: str, common: Sequence[Override], by_team: ByTeam) -> tuple[Gi
     """What is given by a scenario file, and the team as the file names it."""
     path = name if name.startswith(BUILTIN) else str(Path(name).absolute())
     written, problem = _team_of(name)
+    if not problem and not _is_text(name):
+        problem = f"{name}: its name is not UTF-8 text, so nothing that is written could name it: rename the file"
     team = next((str(item.value).strip() for item in reversed(common) if item.path == TEAM), written)
     own = _own(by_team, team)
     team = next((str(item.value) for item in reversed(own) if item.path == TEAM), team)
@@ -245,7 +257,7 @@ def _team_of(name: str) -> tuple[str, str]:
     stem = Path(name.removeprefix(BUILTIN)).stem or name
     path = builtin_path(name, Path()) if name.startswith(BUILTIN) else Path(name).absolute()
     try:
-        text = _team_text(_head(path))
+        text = _team_text(_head(path) or "")
         data = read_text(text, str(path)).data if text else read_file(path)[0].data
     except InputError as problem:
         return stem, str(problem)
@@ -254,6 +266,15 @@ def _team_of(name: str) -> tuple[str, str]:
         # Whoever opens it says all that is wrong with it.
         return stem, _why_not(path, name)
     return str(getattr(team, "text", team)).strip(), ""
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file's name is text: Linux takes any bytes for one."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _why_not(path: Path, name: str) -> str:

@@ -53,7 +53,8 @@ class Override:
         value: text as typed by hand, or a value from YAML.
         typed: the value is a text that still must be read as one.
         origin: where it stands, such as ``teams.csv line 7``; empty for ``--set``.
-        european: it stands in a table whose numbers may have decimal commas, so that a point may part thousands.
+        european: it stands in a table whose numbers may have decimal commas, so that a point may part thousands and a
+            comma may not.
     """
 
     path: str
@@ -170,8 +171,8 @@ def _made(job: Job, lost: Lost | None) -> dict[str, Any]:
     return told
 
 
-# A number with points where thousands would be parted, and nothing else that tells what they are: 1.200, 1.200/min.
-_TWO_READINGS = re.compile(r"([0-9]{1,3})\.([0-9]{3})(?![0-9.,])(.*)", re.DOTALL)
+# A number with a sign where thousands would be parted, and nothing else that tells what it is: 1.200, 1,200/min.
+_TWO_READINGS = re.compile(r"([0-9]{1,3})[.,]([0-9]{3})(?![0-9.,])(.*)", re.DOTALL)
 
 
 def refuse_ambiguous(overrides: tuple[Override, ...], loaded: LoadedScenario) -> None:
@@ -197,8 +198,8 @@ def _record(
 ) -> dict[str, Any]:
     from afterload.batch.record import team_record
 
-    record = team_record(loaded, estimates, plan, recovery, team_id=job.id)
-    return record | (_judged(estimates, dict(job.objectives), recovery) if job.objectives else {})
+    objectives = dict(job.objectives) or None
+    return team_record(loaded, estimates, plan, recovery, team_id=job.id, objectives=objectives)
 
 
 def _linked(job: Job, record: dict[str, Any], contents: Mapping[Path, str]) -> dict[str, Any]:
@@ -206,20 +207,6 @@ def _linked(job: Job, record: dict[str, Any], contents: Mapping[Path, str]) -> d
     names = {path.name for path in contents}
     files = {name: f"{job.id}{ending}" for name, ending in _LINKS.items()}
     return {**record, "links": {name: f"{TEAMS}/{job.id}/{file}" for name, file in files.items() if file in names}}
-
-
-def _judged(estimates: Estimates, objectives: Mapping[str, float], recovery: CoupledEstimate | None) -> dict[str, Any]:
-    """The part of a record that tells of objectives, for those of this batch."""
-    from afterload.plan.objectives import verdicts
-
-    judged = [
-        {
-            "name": item.name, "subject": item.subject, "limit": item.limit, "value": item.value, "level": item.level,
-            "met": item.met, "words": item.words,
-        }
-        for item in verdicts(estimates, objectives, recovery)
-    ]  # fmt: skip
-    return {"verdicts": judged, "met": all(item["met"] for item in judged) if judged else None}
 
 
 def _says_ages(loaded: LoadedScenario) -> bool:

@@ -27,17 +27,8 @@ if TYPE_CHECKING:
     from afterload.report.workers import Problem
 
 __all__ = [
-    "MOST_BYTES",
-    "Parcel",
-    "Stay",
-    "collect",
-    "entered_since",
-    "make_away",
-    "pack_team",
-    "rescue_away",
-    "unpack",
-    "warm_up",
-]
+    "MOST_BYTES", "Parcel", "Stay", "collect", "make_away", "pack_team", "rescue_away", "unpack", "warm_up", "with_newer_plan",
+]  # fmt: skip
 
 # Input files of one team, as they are on the disk.
 MOST_BYTES = 512 * 1024 * 1024
@@ -127,25 +118,25 @@ def _inputs(job: Job) -> Iterable[str]:
     yield from (path for path in reads if not path.startswith(shipped))
     yield from map(str, job.chapters)
     # What people have entered beside the plan of an earlier run.
-    plan = _plan_of(job)
-    if plan.exists():
-        yield str(plan)
+    if _plan(job).exists():
+        yield str(_plan(job))
 
 
-def _plan_of(job: Job) -> Path:
+def _plan(job: Job) -> Path:
     return job.folder.absolute() / f"{job.id}-plan.csv"
 
 
-def entered_since(parcel: Parcel) -> str:
-    """The plan's CSV, if somebody has saved it since the parcel was packed; empty text if nobody has."""
-    plan = _plan_of(parcel.job)
-    real = os.path.realpath(plan)
-    packed = next((zlib.decompress(content) for name, _, content in parcel.files if name == real), None)
+def with_newer_plan(parcel: Parcel) -> Parcel | None:
+    """The parcel with what people have entered beside the plan since it was packed; None where that is the same."""
+    path = os.path.realpath(_plan(parcel.job))
     try:
-        now = Path(real).read_bytes()
+        content, changed_ns = Path(path).read_bytes(), os.stat(path).st_mtime_ns  # noqa: PTH116
     except OSError:
-        now = None
-    return "" if now == packed else str(plan)
+        return None
+    if any(name == path and zlib.decompress(packed) == content for name, _, packed in parcel.files):
+        return None
+    others = tuple(each for each in parcel.files if each[0] != path)
+    return replace(parcel, files=(*others, (path, changed_ns, zlib.compress(content, _QUICK))))
 
 
 def _links(path: Path, found: dict[str, str]) -> None:
@@ -169,11 +160,14 @@ def unpack(parcel: Parcel, root: str) -> Stay:
         path.write_bytes(zlib.decompress(content))
         os.utime(path, ns=(changed_ns, changed_ns))
     for name, leads_to in parcel.links:
-        target, path = Path(root + leads_to), Path(root + name)
-        if not os.path.lexists(target) and leads_to not in dict(parcel.links):
-            target.mkdir(parents=True)
+        path = Path(root + name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.symlink_to(target)
+        path.symlink_to(root + leads_to)
+    # Only now: what one link leads to may lie behind another.
+    for name, _ in parcel.links:
+        target = Path(os.path.realpath(root + name))
+        if not target.exists():
+            target.mkdir(parents=True)
     for folder in (parcel.cwd, parcel.home):
         Path(root + os.path.realpath(folder)).mkdir(parents=True, exist_ok=True)
     job = parcel.job

@@ -208,14 +208,17 @@ def build_portfolio(
     not_done = tuple(item for item in without if item.kind == NOT_DONE)
     last = None if previous is None else read_earlier(previous)
     shared = shared_limits(ordered)
+    common = {} if last is None else {record["id"]: record for record in ordered if record["id"] in last.records}
+    before = {} if last is None else {key: last.records[key] for key in common}
+    # The records of the last run are looked at as a whole before a number of any is taken.
+    earlier = _earlier_sums(before)
     rows = _rows(ordered, shared, last)
-    common = {} if last is None else {row.id: row.record for row in rows if row.id in last.records}
     changes = change_totals(ordered)
     trends: Mapping[str, Trend] = {}
     limit_trends: Mapping[str, Mapping[str, Trend]] = {}
     if last is not None and not not_done:
         # The end of an interrupted run says nothing of what became better or worse.
-        changes, trends = _compared(changes, common, last)
+        changes, trends = _compared(changes, common, before, earlier)
         limit_trends = _limit_trends(shared, last, {item.team_id for item in without})
     here = {row.id for row in rows} | {item.team_id for item in without}
     gone = () if last is None else tuple((key, last.names[key]) for key in sorted(last.names) if key not in here)
@@ -255,13 +258,15 @@ def _rows(records: Sequence[Record], shared: Sequence[SharedLimit], last: Earlie
 
 
 def _compared(
-    changes: tuple[ChangeTotal, ...], common: Mapping[str, Record], last: Earlier
+    changes: tuple[ChangeTotal, ...],
+    common: Mapping[str, Record],
+    before: Mapping[str, Record],
+    earlier: tuple[Totals, dict[str, Mapping[str, Any]]],
 ) -> tuple[tuple[ChangeTotal, ...], dict[str, Trend]]:
     """The changes with their trends, and those of the totals: over the teams with results in both runs, from their records."""
     if not common:
         return changes, {}
-    before = {key: last.records[key] for key in common}
-    old, old_changes = _earlier_sums(before)
+    old, old_changes = earlier
     now, now_changes = _sums(common)
     trends = {name: sum_trend(common, before, of_team) for name, of_team in TOTAL_TIMES.items()}
     trends |= trends_of(vars(now), vars(old), TOTAL_NUMBERS, len(common))

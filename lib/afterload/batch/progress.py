@@ -100,7 +100,7 @@ class JsonLog:
         self._stream: TextIO | None = None
         if path is not None:
             try:
-                self._stream = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 - open for the whole batch
+                self._stream = Path(path).open("w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115 - open for the whole batch
             except OSError as problem:
                 self._fail(problem)
 

@@ -39,7 +39,6 @@ def team_record(
     recovery: CoupledEstimate | None,
     *,
     team_id: str | None = None,
-    links: Mapping[str, str] | None = None,
     objectives: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """One team's record.
@@ -47,8 +46,6 @@ def team_record(
     Parameters:
         loaded, estimates, plan, recovery: the scenario and its results, as the packet has them.
         team_id: stable name of the team over runs; the name of its packet's files if not given.
-        links: paths of the team's files relative to the page: ``packet``, ``notebook``, ``plan_csv``, ``plan_md``,
-            ``plan_json``, ``runbook``; those that are there.
         objectives: limits by name, as :func:`afterload.plan.objectives.read_objective` reads them; the scenario's own if
             not given.
     """
@@ -86,7 +83,8 @@ def team_record(
             "currency": scenario.costs.currency,
         },
         "shares": _shares(loaded, estimates),
-        "links": dict(links or {}),
+        # Whoever writes the files says where they are.
+        "links": {},
     }
 
 

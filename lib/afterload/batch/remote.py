@@ -20,7 +20,7 @@ from typing import Any
 from afterload import __version__
 from afterload.batch.digest import library_digest
 from afterload.batch.parcel import Parcel, collect, make_away, rescue_away, unpack
-from afterload.report.launch import Launcher, StartError, new_launcher
+from afterload.report.launch import REHEARSED, Launcher, StartError, new_launcher
 from afterload.report.workers import Ended, Limits, Problem, run_tasks
 
 __all__ = ["Answer", "Identity", "identity", "run_parcel", "stop_batch"]
@@ -32,8 +32,19 @@ MOST_STOPS = 1000
 _QUICK = 1
 _PLAIN = re.compile(r"[\w/.+-]+", re.ASCII)
 
+
+@dataclass(eq=False)
+class _Warm:
+    """A warm process: what it has loaded, and since when nobody has asked it for anything."""
+
+    launcher: Launcher
+    loaded: str
+    since: float = 0.0
+
+
 _lock = threading.Lock()
-_idle: dict[Launcher, float] = {}
+_idle: list[_Warm] = []
+_watched = False
 _stops: dict[str, threading.Event] = {}
 
 
@@ -69,10 +80,11 @@ def identity() -> Identity:
     return Identity(__version__, library_digest())
 
 
-def run_parcel(parcel: Parcel, limits: Limits, batch: str) -> tuple[str, Answer]:
+def run_parcel(parcel: Parcel, limits: Limits, batch: str, warm: str) -> tuple[str, Answer]:
     """Run one job of a batch in a child of this worker; give the worker's address and the answer.
 
-    Raises :class:`OSError` where the files cannot be laid out.
+    ``warm`` names what its warm process has loaded, as ``module:name``. Raises :class:`OSError` where the files cannot be
+    laid out.
     """
     from distributed import get_worker
 
@@ -85,7 +97,7 @@ def run_parcel(parcel: Parcel, limits: Limits, batch: str) -> tuple[str, Answer]
         stay = unpack(parcel, root)
         # A launcher that was ended from outside is found out by its first use; the second is a new one.
         for last in (False, True):
-            ended = _run(stay, limits, stop)
+            ended = _run(stay, limits, stop, warm)
             if last or ended.problem is None or ended.problem.kind != "start":
                 break
         told, files = None, dict[str, bytes]()
@@ -95,19 +107,19 @@ def run_parcel(parcel: Parcel, limits: Limits, batch: str) -> tuple[str, Answer]
         return worker.address, Answer(told, _without(ended.problem, root), ended.seconds, packed)
 
 
-def _run(stay: Any, limits: Limits, stop: _Stop) -> Ended[Any, dict[str, Any]]:
-    launcher = _take()
+def _run(stay: Any, limits: Limits, stop: _Stop, warm: str) -> Ended[Any, dict[str, Any]]:
+    found = _take(warm)
     keep = False
     try:
         running = run_tasks(
-            make_away, [stay], workers=1, limits=limits, stop=stop, rescue=rescue_away, launcher=launcher
-        )  # fmt: skip
+            make_away, [stay], workers=1, limits=limits, stop=stop, rescue=rescue_away, launcher=found.launcher
+        )
         with closing(running):
             ended = next(running, Ended(stay, None, Problem("cancelled", "it was stopped before it began"), 0.0))
         keep = not stop.is_set() and (ended.problem is None or ended.problem.kind != "start")
         return ended
     finally:
-        _give(launcher, keep)
+        _give(found, keep)
 
 
 def _without(problem: Problem | None, root: str) -> Problem | None:
@@ -152,38 +164,43 @@ def _folder(place: str) -> Iterator[str]:
 # Warm processes
 
 
-def _take() -> Launcher:
+def _take(warm: str) -> _Warm:
     while True:
         with _lock:
-            launcher = _idle.popitem()[0] if _idle else None
-        if launcher is None:
-            return _new()
+            # One that has made a packet for practice serves for any number of them.
+            fitting = [each for each in _idle if each.loaded in (warm, REHEARSED)]
+            if fitting:
+                _idle.remove(fitting[-1])
+        if not fitting:
+            return _Warm(_new(warm), warm)
         try:
-            launcher.update()
+            fitting[-1].launcher.update()
         except StartError:
-            launcher.close()
+            fitting[-1].launcher.close()
         else:
-            return launcher
+            return fitting[-1]
 
 
-def _new() -> Launcher:
+def _new(warm: str) -> Launcher:
     with _lock:
         # A nanny fixes the order of sets in its own way; a packet has the one of a local run.
         before = os.environ.pop("PYTHONHASHSEED", None)
         try:
-            return new_launcher()
+            return new_launcher(warm)
         finally:
             if before is not None:
                 os.environ["PYTHONHASHSEED"] = before
 
 
-def _give(launcher: Launcher, keep: bool) -> None:
+def _give(used: _Warm, keep: bool) -> None:
+    global _watched
     if not keep:
-        launcher.close()
+        used.launcher.close()
         return
     with _lock:
-        first = not _idle
-        _idle[launcher] = time.monotonic()
+        used.since = time.monotonic()
+        _idle.append(used)
+        first, _watched = not _watched, True
     if first:
         _watch()
 
@@ -195,14 +212,15 @@ def _watch() -> None:
 
 
 def _close_idle() -> None:
+    global _watched
     now = time.monotonic()
     with _lock:
-        old = [launcher for launcher, since in _idle.items() if now - since >= IDLE_S]
-        for launcher in old:
-            del _idle[launcher]
-        left = bool(_idle)
-    for launcher in old:
+        old = [each for each in _idle if now - each.since >= IDLE_S]
+        _idle[:] = [each for each in _idle if each not in old]
+        _watched = bool(_idle)
+        left = _watched
+    for each in old:
         with suppress(OSError):
-            launcher.close()
+            each.launcher.close()
     if left:
         _watch()

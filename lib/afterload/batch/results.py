@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from afterload.batch.jobs import TEAMS
+from afterload.batch.progress import first_line
 from afterload.errors import AfterloadError, ChapterError, InputError, ObjectiveError, OutputError
 from afterload.files import write_all
 from afterload.resources import resource
@@ -143,9 +144,11 @@ def write_index(
     records, failures = records_of(results), failures_of(results)
     complete = not any(item.state == "cancelled" for item in results)
     page = [_text(path) for path in sorted(resource("templates", "batch").iterdir())]
-    key = _digest(json.dumps([library, page, records, failures, previous], sort_keys=True, ensure_ascii=False))
+    key = _digest(json.dumps([records, failures], sort_keys=True))
+    # The same results may be shown by another Afterload, or beside another run.
+    page_key = _digest(json.dumps([library, page, previous], sort_keys=True))
     state = _state(folder)
-    if state.get("results_sha256") == key and _whole(folder, state):
+    if (state.get("results_sha256"), state.get("page_sha256")) == (key, page_key) and _whole(folder, state):
         return False
     contents: dict[Path, str | bytes] = {}
     kept = _kept_previous(folder)
@@ -164,7 +167,7 @@ def write_index(
         html, document = _index_files(records, failures, None)
     contents |= dict(zip((folder / name for name in INDEX), (html, document, junit_xml(results)), strict=True))
     outputs = {path.name: _digest(content) for path, content in contents.items() if path.name in INDEX}
-    new = {"format": 1, "results_sha256": key, "complete": complete, "outputs": outputs}
+    new = {"format": 1, "results_sha256": key, "page_sha256": page_key, "complete": complete, "outputs": outputs}
     contents[folder / STATE] = json.dumps(new, indent=1) + "\n"
     write_all(contents)
     return True
@@ -293,7 +296,7 @@ def ending(results: Sequence[TeamResult], gate: bool) -> AfterloadError | None:
 def _broken_lines(results: Sequence[TeamResult]) -> list[str]:
     """How many teams break objectives, and which; nothing where none does."""
     broken = [item for item in results if item.broken]
-    lines = [f"  {item.team}: {words}" for item in broken for words in item.broken]
+    lines = [f"  {first_line(item.team)}: {first_line(words)}" for item in broken for words in item.broken]
     if len(lines) > MOST_LINES:
         lines[MOST_LINES:] = [f"  and {len(lines) - MOST_LINES} more, all in {INDEX[0]} and {INDEX[2]}"]
     verb = "breaks" if len(broken) == 1 else "break"

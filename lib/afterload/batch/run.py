@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["Done", "Plan", "make_jobs", "run_batch", "usable_cores"]
 
 _NOT_DONE = "not done: the batch was interrupted"
-
-# Up to so many packets a worker, making one for practice costs more than it saves.
-FEW = 1
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ def make_jobs(plan: Plan, given: Sequence[Given]) -> list[Job]:
             (each.path, f"{each.typed}{' european' * each.european} {value_text(each.value)}")
             for each in item.overrides
         )
-        basis = Basis(library, digests, scenario_name(folder, item.scenario), values, objectives)
+        basis = Basis(library, digests, scenario_name(folder, item.scenario), values, objectives, plan.by_need)
         jobs.append(
             Job(
                 item.id, item.team, item.scenario, folder, item.origin, item.overrides, plan.chapters, plan.by_need,
@@ -161,7 +159,8 @@ def run_batch(plan: Plan, given: Sequence[Given], progress_quiet: bool, log: Jso
     progress = Progress(len(todo) + sum(bool(item.problem) for item in given), quiet=progress_quiet)
     teller.progress = progress
     if plan.resume:
-        progress.say(f"{len(given) - len(todo)} of {len(given)} teams need nothing" if todo else "nothing to do")
+        kept = sum(item.state == "kept" for item in results.values())
+        progress.say(f"{kept} of {len(given)} teams need nothing" if len(given) > kept else "nothing to do")
     for item in given:
         if item.problem:
             _tell(progress, log, results[item.id], None)
@@ -230,7 +229,7 @@ def _ended(
 ) -> Generator[Ended[Job, dict[str, Any]], None, None]:
     if not todo:
         return
-    from afterload.report.launch import REHEARSED, WARM
+    from afterload.report.launch import warm_for
     from afterload.report.workers import Limits, run_tasks
 
     limits = Limits(plan.memory_bytes, plan.team_timeout_s)
@@ -238,7 +237,7 @@ def _ended(
         with closing(cluster):
             yield from cluster.run(todo, limits, stop)
         return
-    warm = REHEARSED if len(todo) > FEW * plan.workers else WARM
+    warm = warm_for(len(todo), plan.workers)
     yield from run_tasks(make_team, todo, workers=plan.workers, limits=limits, stop=stop, rescue=rescue_team, warm=warm)
 
 
@@ -263,30 +262,40 @@ def _result(plan: Plan, given: Given, state: Any, told: Mapping[str, Any]) -> Te
     return TeamResult(given.id, given.team, scenario_name(plan.folder, given.scenario), state, told)
 
 
+def _written(text: str) -> str:
+    """Text that a file can hold: a file's name may have bytes that are none."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _failed(plan: Plan, given: Given, kind: str, text: str) -> TeamResult:
     folder = plan.folder / TEAMS / given.id
     manifest = read_manifest(folder)
     files = list(manifest["outputs"]) if manifest is not None else []
     earlier = packet_of(given.id, files) if files and (folder / Path(packet_of(given.id, files)).name).exists() else ""
-    scenario = scenario_name(plan.folder, given.scenario)
+    scenario = _written(scenario_name(plan.folder, given.scenario))
     state: Any = "cancelled" if kind == "cancelled" else "failed"
-    seen = text.replace(f"{Path.cwd()}{os.sep}", "")
-    return TeamResult(
-        given.id, given.team or given.origin, scenario, state, {}, kind, _portable(plan, given, text), earlier, seen
-    )
+    seen = _written(_seen_from(text, str(Path.cwd()), ""))
+    team, words = _written(given.team or given.origin), _written(_portable(plan, given, text))
+    return TeamResult(given.id, team, scenario, state, {}, kind, words, earlier, seen)
 
 
 def _portable(plan: Plan, given: Given, text: str) -> str:
     """A message that names files as seen from the site's folder, wherever that lies."""
-    if given.scenario.startswith(BUILTIN):
-        return text
-    scenario, real = Path(given.scenario), Path(given.scenario).resolve()
-    folders = {str(path): scenario_name(plan.folder, str(path)) for path in (scenario.parent, real.parent)}
-    folders[str(plan.folder.absolute())] = "."
-    for path, name in sorted(folders.items(), key=lambda item: -len(item[0])):
-        if len(path) > 1:
-            text = text.replace(f"{path}{os.sep}", f"{name}/" if name != "." else "")
+    folders = {str(path): "" for path in (plan.folder.absolute(), plan.folder.resolve())}
+    if not given.scenario.startswith(BUILTIN):
+        for path in (Path(given.scenario).parent, Path(given.scenario).resolve().parent):
+            name = scenario_name(plan.folder, str(path))
+            folders.setdefault(str(path), "" if name == "." else f"{name}/")
+    for folder, name in sorted(folders.items(), key=lambda item: -len(item[0])):
+        text = _seen_from(text, folder, name)
     return text
+
+
+def _seen_from(text: str, folder: str, name: str) -> str:
+    """A message with another name for a folder, where a path begins with it: not where it stands in the middle of one."""
+    if len(folder) < 2:
+        return text
+    return re.sub(rf"(?<![\w.~+@-]){re.escape(folder + os.sep)}", lambda _: name, text)
 
 
 def _tell(progress: Progress, log: JsonLog, result: TeamResult, seconds: float | None) -> None:

@@ -37,7 +37,8 @@ class Row:
 class TeamsTable:
     """The table's columns, without ``team``, and its rows.
 
-    ``european`` tells of semicolons between the cells, or of decimal commas in them: then ``1.200`` may be 1,200 or 1.2.
+    ``european`` tells of semicolons between the cells, or of decimal commas in them: then ``1.200`` and ``1,200`` may each
+    be a thousand and more, or less than two.
     """
 
     name: str

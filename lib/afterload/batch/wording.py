@@ -11,16 +11,19 @@ from afterload.batch.portfolio import Portfolio, Row
 from afterload.batch.shared import SharedLimit
 from afterload.batch.trends import Trend
 from afterload.findings.phrases import counted
+from afterload.plan.objectives import written
 from afterload.units import format_count, format_duration, format_minutes, format_number, format_rate
 
 __all__ = [
     "as_time",
     "change_text",
+    "days",
     "dropped_text",
     "headline",
     "limit_name",
     "limit_sentence",
     "money",
+    "objective_text",
     "shared_miss",
     "summary",
     "together_text",
@@ -88,6 +91,23 @@ def dropped_text(more: float, fewer: float) -> tuple[str, str]:
     return format_count(more), f"{format_count(fewer)} fewer{' elsewhere' if more >= 1 else ''}" if fewer >= 1 else ""
 
 
+def objective_text(record: Mapping[str, Any]) -> str:
+    """What a team was judged by: "within 240 min", "fresh at most 60 min; multiplier at most 10"; empty where by nothing."""
+    limits = {str(item["name"]): float(item["limit"]) for item in record["verdicts"]}
+    if set(limits) == {"fresh"}:
+        return f"within {written('fresh', limits['fresh'])}"
+    return "; ".join(f"{name} at most {written(name, limit)}" for name, limit in limits.items())
+
+
+def _is_own(portfolio: Portfolio) -> bool:
+    """Every team was judged by the recovery objective of its scenario, and not by what this run asked for."""
+    return all(
+        item["name"] == "fresh" and item["limit"] == row.record["objective_min"]
+        for row in portfolio.rows
+        for item in row.record["verdicts"]
+    )
+
+
 def shared_miss(row: Row) -> str:
     """Of a team that meets its objective alone: its time together, and for which limit; empty where it meets it so too."""
     if not row.missed_together:
@@ -95,6 +115,11 @@ def shared_miss(row: Row) -> str:
     worst = max(row.missed_together, key=lambda item: (item.together_min is None, item.together_min or 0.0))
     limit = next(item for item in row.broken if item.key == worst.key)
     return f"{as_time(worst.together_min)} together: {limit_name(limit, short=True)}"
+
+
+def days(number: float, word: str = "day") -> str:
+    """Days of work: "1 day", "2.5 days"."""
+    return f"{format_number(number)} {word}{'' if number == 1 else 's'}"
 
 
 def money(amounts: Mapping[str, float]) -> str:
@@ -123,13 +148,14 @@ def headline(portfolio: Portfolio) -> tuple[dict[str, str], ...]:
     """The big numbers: what each is, a sentence below it, and how it moved."""
     totals = portfolio.totals
     judged = totals.met + totals.missed
+    asked = "within their recovery objective" if _is_own(portfolio) else "that meet all objectives of this run"
     alone = f", and {totals.missed_together:,} more only if restored alone" if totals.missed_together else ""
     never = f", and {counted(totals.never, 'team')} without end" if totals.never else ""
     planned_never = f", and {counted(totals.planned_never, 'team')} without end" if totals.planned_never else ""
     found = [
         {
             "big": f"{totals.met_together:,} of {judged:,}",
-            "label": f"teams within their recovery objective{alone}",
+            "label": f"teams {asked}{alone}",
             "was": _was(portfolio, "met_together"),
         },
         {
@@ -184,8 +210,9 @@ def _summary(portfolio: Portfolio) -> Iterator[str]:
         if totals.missed_together
         else ""
     )
+    asked = "The recovery objective is" if _is_own(portfolio) else "All objectives of this run are"
     yield (
-        f"{counted(totals.teams, 'team').capitalize()}{failed}{not_done}. The recovery objective is met by {totals.met:,} and "
+        f"{counted(totals.teams, 'team').capitalize()}{failed}{not_done}. {asked} met by {totals.met:,} and "
         f"missed by {totals.missed:,}.{together}{rest}"
     )
     if totals.not_done:
@@ -225,14 +252,16 @@ def _top_change(top: ChangeTotal) -> str:
     )
     return (
         f"The change that buys most is “{top.title}”: {' and '.join(minutes)} at {where}, for about "
-        f"{format_number(top.effort_days)} person-days. {price}"
+        f"{days(top.buying_effort_days, 'person-day')}. {price}"
     )
 
 
 def limit_name(limit: SharedLimit, short: bool = False) -> str:
     """What is shared: "Launch buckets of 111122223333, us-east-1", or short for a cell."""
     if limit.kind == "dependency":
-        return limit.name.partition(" in ")[0] if short else limit.name
+        # One that teams name with shared_as is called just so; else account and region stand behind the name.
+        own = limit.key == f"dependency {limit.name}"
+        return limit.name if own or not short else limit.name.rpartition(" in ")[0]
     words = {"concurrency": "Concurrency", "launches": "Launch buckets"}[limit.kind]
     return words.lower() if short else f"{words} of {limit.name}"
 

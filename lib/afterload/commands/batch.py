@@ -226,11 +226,14 @@ def _finish(plan: Plan, done: Done, gate: bool, quiet: bool, log_problem: str) -
         raise KeyboardInterrupt
     if done.index_error is not None:
         raise index_problem(done.index_error)
-    if done.cluster_error is not None:
-        raise done.cluster_error
     if log_problem:
         raise OutputError(log_problem)
     problem = ending(done.results, gate)
+    if done.cluster_error is not None:
+        # What could not be written comes first.
+        raise (
+            OutputError(f"{problem}\n{done.cluster_error}") if isinstance(problem, OutputError) else done.cluster_error
+        )
     if problem is not None:
         raise problem
 

@@ -22,7 +22,7 @@ from afterload.units import (
     read_rate_per_min,
 )
 
-__all__ = ["OBJECTIVES", "Verdict", "junit", "read_objective", "verdicts", "within", "xml_text"]
+__all__ = ["OBJECTIVES", "Verdict", "junit", "read_objective", "verdicts", "within", "written", "xml_text"]
 
 # What can be asked for: how its limit is read, and how it is written.
 OBJECTIVES: Mapping[str, str] = {
@@ -130,13 +130,14 @@ def _of_measure(name: str, limit: float, measured: Measured, estimates: Estimate
 
 def _verdict(name: str, subject: str, limit: float, value: float | None, level: str) -> Verdict:
     verdict = Verdict(name, subject, limit, value, level, "")
-    shown = "never" if value is None else _written(name, value)
+    shown = "never" if value is None else written(name, value)
     word = "met" if verdict.met else "BROKEN"
     head = f"{name} of {subject}{'' if level == 'likely' else f' ({level})'}"
-    return Verdict(name, subject, limit, value, level, f"{word}: {head}: {shown}, objective {_written(name, limit)}")
+    return Verdict(name, subject, limit, value, level, f"{word}: {head}: {shown}, objective {written(name, limit)}")
 
 
-def _written(name: str, value: float) -> str:
+def written(name: str, value: float) -> str:
+    """A value or a limit of an objective in its unit."""
     if name in ("fresh", "drain", "launch"):
         return format_minutes(value)
     if name == "attempts":

@@ -52,17 +52,18 @@ def build(
     failures = [f"chapter {failure.chapter}: {failure.ename}: {failure.evalue}" for failure in run.failures]
     if lost is not None and lost.cell_index is None:
         failures.append(f"process: {lost.ename}: {lost.evalue}")
+    page, page_problem = _page(run.nb, title)
+    text = notebook_text(run.nb)
+    # Last of all: what people enter into the plan until then is in it.
     summary, plan_files, problem = _plan_files(loaded, target / name, told)
-    failures += [problem] if problem else []
+    failures += [each for each in (problem, page_problem) if each]
     if _content(table) != entered:
         # What was entered meanwhile is kept; a packet that does not show it is not whole.
         failures.append(
             f"{table.name}: was changed while the packet was made, so that its page may not show it: make it anew"
         )
-    page, problem = _page(run.nb, title)
-    failures += [problem] if problem else []
     contents: dict[Path, str] = {html: page} if page else {}
-    contents |= {notebook: notebook_text(run.nb), **plan_files}
+    contents |= {notebook: text, **plan_files}
     return Built(contents, tuple(failures), run.warnings, summary)
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
+    from afterload.report.lost import Lost
+
 __all__ = ["ENGINE_NAME", "IN_PROCESS_NAME", "ChapterEngine", "Failure", "InProcessEngine", "failures_of"]
 
 ENGINE_NAME = "afterload"
@@ -62,21 +64,29 @@ class ChapterEngine:
         of the kernel. A list given as ``executed`` gets the notebook. ``kernel_name`` and ``autosave_cell_every`` are accepted
         and not used.
         """
+        executed = cls._run(
+            nb,
+            {
+                "output_path": output_path,
+                "progress_bar": progress_bar,
+                "log_output": log_output,
+                "cell_limit_s": execution_timeout or options.get("timeout") or None,
+                "stdout_file": options.get("stdout_file"),
+                "stderr_file": options.get("stderr_file"),
+            },
+            start_timeout,
+            options.get("lost"),
+        )
+        if options.get("executed") is not None:
+            options["executed"].append(executed)
+        return executed
+
+    @classmethod
+    def _run(cls, nb: NotebookNode, managed: dict[str, Any], start_timeout_s: int, lost: Lost | None) -> NotebookNode:
+        """Run it over a kernel; ``managed`` is what every way of running takes, ``lost`` what only a process can leave."""
         from afterload.report.client import run_chapters
 
-        return _handed_over(
-            options,
-            run_chapters(
-                nb,
-                output_path=output_path,
-                progress_bar=progress_bar,
-                log_output=log_output,
-                start_timeout_s=start_timeout,
-                cell_limit_s=execution_timeout or options.get("timeout") or None,
-                stdout_file=options.get("stdout_file"),
-                stderr_file=options.get("stderr_file"),
-            ),
-        )
+        return run_chapters(nb, start_timeout_s=start_timeout_s, **managed)
 
     @classmethod
     def nb_kernel_name(cls, nb: NotebookNode, name: str | None = None) -> str:
@@ -93,48 +103,15 @@ class InProcessEngine(ChapterEngine):
     """The same without a kernel, in this process, which should then end: the engine ``afterload-in-process``.
 
     A cell that does not stop when interrupted is stopped from outside, where the process is a worker of
-    :func:`afterload.report.workers.run_tasks`.
+    :func:`afterload.report.workers.run_tasks`. The option ``lost`` makes the notebook of what a process that has ended had
+    kept: see :class:`afterload.report.lost.Lost`.
     """
 
     @classmethod
-    def execute_notebook(
-        cls,
-        nb: NotebookNode,
-        kernel_name: str,
-        output_path: str | None = None,
-        progress_bar: bool | dict[str, Any] = True,
-        log_output: bool = False,
-        autosave_cell_every: int = 0,
-        start_timeout: int = 60,
-        execution_timeout: float | None = None,
-        **options: Any,
-    ) -> NotebookNode:
-        """Execute the notebook in place and return it; papermill calls this.
-
-        ``lost`` makes it of what a process that has ended had kept: see :class:`afterload.report.lost.Lost`.
-        """
+    def _run(cls, nb: NotebookNode, managed: dict[str, Any], start_timeout_s: int, lost: Lost | None) -> NotebookNode:
         from afterload.report.inprocess import run_chapters_here
 
-        return _handed_over(
-            options,
-            run_chapters_here(
-                nb,
-                output_path=output_path,
-                progress_bar=progress_bar,
-                log_output=log_output,
-                cell_limit_s=execution_timeout or options.get("timeout") or None,
-                stdout_file=options.get("stdout_file"),
-                stderr_file=options.get("stderr_file"),
-                lost=options.get("lost"),
-            ),
-        )
-
-
-def _handed_over(options: dict[str, Any], nb: NotebookNode) -> NotebookNode:
-    """The notebook, also put into the list that the option ``executed`` may be."""
-    if options.get("executed") is not None:
-        options["executed"].append(nb)
-    return nb
+        return run_chapters_here(nb, lost=lost, **managed)
 
 
 def failures_of(nb: NotebookNode) -> tuple[Failure, ...]:

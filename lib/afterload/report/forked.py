@@ -55,8 +55,13 @@ def main(descriptor: int) -> None:
     gc.collect()
     # What is there now stays: collecting it in every worker would only copy its pages.
     gc.freeze()
-    with suppress(OSError):
+    try:
         frames.send(owner, ("ready",))
+    except OSError:
+        # Its owner was killed meanwhile, and could clean nothing.
+        shutil.rmtree(hello["folder"], ignore_errors=True)
+        return
+    with suppress(OSError):
         _Server(owner, hello["folder"]).serve()
 
 

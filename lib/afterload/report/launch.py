@@ -21,11 +21,15 @@ from typing import Any, Protocol, Self
 from afterload.report import frames
 from afterload.report.forked import FORK, KILL, REQUEST, TERMINATE
 
-__all__ = ["REHEARSED", "WARM", "ForkServer", "Launcher", "Spawner", "StartError", "Started", "new_launcher"]
+__all__ = [
+    "REHEARSED", "WARM", "ForkServer", "Launcher", "Spawner", "StartError", "Started", "new_launcher", "warm_for",
+]  # fmt: skip
 
 # Functions that load what workers need: all modules, and with a packet made for practice also what is slow the first time.
 WARM = "afterload.report.warm:warm_up"
 REHEARSED = "afterload.report.rehearsal:warm_up"
+# Up to so many packets a worker, making one for practice costs more than it saves.
+FEW = 1
 END_LIMIT_S = 5.0
 # This package may be found by a path that only this process knows.
 _START = (
@@ -77,6 +81,11 @@ class Launcher(Protocol):
         """End everything, at once."""
 
 
+def warm_for(packets: int, workers: int) -> str:
+    """What warm processes load first where so many ``workers`` share so many ``packets``."""
+    return REHEARSED if packets > FEW * workers else WARM
+
+
 def new_launcher(warm: str | None = WARM) -> Launcher:
     """The way that this system has."""
     return ForkServer(warm) if hasattr(os, "fork") and hasattr(socket, "send_fds") else Spawner()
@@ -115,6 +124,7 @@ class ForkServer:
             theirs.close()
         self._socket.setblocking(False)
         self._broken = ""
+        self._ready = False
 
     def __enter__(self) -> Self:
         return self
@@ -150,6 +160,7 @@ class ForkServer:
             self._broken = details[0]
             return
         if kind == "ready":
+            self._ready = True
             return
         number, detail = details
         worker = self._workers[number]
@@ -198,11 +209,19 @@ class ForkServer:
 
     def close(self) -> None:
         """End it and all its workers."""
+        with suppress(StartError):
+            self.update()
+        if not self._ready:
+            # It takes seconds to load, and looks at nothing meanwhile.
+            self._process.kill()
+            self._process.wait()
+            with suppress(StartError):
+                self.update()
         self._socket.close()
         try:
             self._process.wait(END_LIMIT_S)
         except subprocess.TimeoutExpired:
-            # It was loading, or stopped.
+            # It was stopped.
             self._process.kill()
             self._process.wait()
         for worker in self._workers.values():

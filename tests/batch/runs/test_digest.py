@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -82,8 +84,9 @@ def test_it_is_stale(packet: Callable[..., Path], harm: Callable[[Path], object]
         Basis("library", BASIS.chapters, "../a.yaml", BASIS.overrides),
         Basis("library", BASIS.chapters, BASIS.scenario, (("owner", '"y"'),)),
         Basis("library", BASIS.chapters, BASIS.scenario, BASIS.overrides, (("lost", 0.0),)),
+        Basis("library", BASIS.chapters, BASIS.scenario, BASIS.overrides, by_need=False),
     ],
-    ids="library chapter place override objective".split(),
+    ids="library chapter place override objective all-chapters".split(),
 )
 def test_it_is_stale_for_another_basis(packet: Callable[..., Path], basis: Basis) -> None:
     assert Checker().current(packet(), basis) is None
@@ -167,6 +170,13 @@ def test_the_librarys_digest_follows_its_content(monkeypatch: pytest.MonkeyPatch
     for path in (package / "model" / "launches.py", resource("data", "limits.yaml")):
         assert path in seen
     assert not [path for path in seen if path.suffix in (".pyc", ".ipynb")]
+
+
+def test_every_package_that_it_needs_is_in_the_librarys_digest() -> None:
+    project = tomllib.loads((Path(__file__).resolve().parents[3] / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = {re.split(r"[<>=]", text)[0] for text in project["dependencies"]}
+    # The command line's own words stand in no packet.
+    assert needed - {"click"} <= set(digest._PACKAGES)
 
 
 def test_numbers_keep_how_they_were_written(tmp_path: Path) -> None:

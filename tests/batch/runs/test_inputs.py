@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -188,9 +189,38 @@ def test_overrides_by_team_that_cannot_be_used(
     assert words in str(caught.value)
 
 
-def test_a_folder_that_may_not_be_read_spoils_nothing(tree: Path) -> None:
+def test_what_cannot_be_read_is_told_and_spoils_nothing(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tree / "all" / "loop").symlink_to(tree / "all", target_is_directory=True)
     (tree / "all" / "dangling.yaml").symlink_to(tree / "nowhere.yaml")
+    (tree / "all" / "shut").mkdir()
+    scandir = os.scandir
+
+    def guarded(path: str) -> Any:
+        if Path(path).name == "shut":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
     found, others = expand(["all"], tree / "all" / "site")
-    assert len(found) == 4
-    assert others == [os.path.join("all", name) for name in ("compose.yaml", "dangling.yaml")]  # noqa: PTH118
+    # Whether a team stands in it cannot be told, and nobody may take it for none.
+    assert {*found} - {f"all/{name}" for name in ("a.yaml", "b.yml", "damaged.yaml", "deep/er/c.YAML")} == {
+        "all/dangling.yaml", "all/shut",
+    }  # fmt: skip
+    assert others == ["all/compose.yaml"]
+    told = {item.id: item.problem for item in collect(found)}
+    assert "dangling.yaml: no such file" in told["dangling"]
+    assert "shut: cannot be read" in told["shut"]
+
+
+def test_a_file_whose_name_is_no_text_is_that_teams_problem(tree: Path) -> None:
+    with open(b"all/caf\xe9.yaml", "w", encoding="utf-8") as file:  # noqa: PTH123 - a name of bytes
+        file.write(BASE.replace("Base", "Cafe"))
+    found, _ = expand(["all/*.yaml"])
+    given = {item.team: item for item in collect(found)}
+    assert "its name is not UTF-8 text" in given["Cafe"].problem
+    assert given["a.yaml"].problem == ""
+
+
+def test_a_pattern_longer_than_any_name_fits_nothing(tree: Path) -> None:
+    with pytest.raises(NotFoundError, match="no file fits this pattern"):
+        expand(["a" * 300 + "*"])

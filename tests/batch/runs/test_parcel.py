@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from afterload import resources
 from afterload.batch import parcel
 from afterload.batch.jobs import Job
-from afterload.batch.parcel import Parcel, Stay, collect, entered_since, pack_team, unpack
+from afterload.batch.parcel import Parcel, Stay, collect, pack_team, unpack, with_newer_plan
 
 from .conftest import BASE
 
@@ -51,19 +52,40 @@ def test_paths_and_links_lead_to_the_same_content_elsewhere(job: Callable[[str],
     assert Path(stay.cwd).is_dir()
 
 
-def test_a_plan_that_was_saved_since_is_told(job: Callable[[str], Job]) -> None:
+def test_a_link_to_what_lies_behind_another_link(tmp_path: Path) -> None:
+    """As where releases are switched: scenarios -> current/scenarios, current -> releases/42."""
+    folder = tmp_path / "releases" / "42" / "scenarios"
+    folder.mkdir(parents=True)
+    (folder / "a.yaml").write_text(BASE, "utf-8")
+    (tmp_path / "current").symlink_to("releases/42")
+    (tmp_path / "scenarios").symlink_to(tmp_path / "current" / "scenarios")
+    (tmp_path / "sites").symlink_to(tmp_path / "current" / "sites" / "new")
+    job = Job("base", "Base", str(tmp_path / "scenarios" / "a.yaml"), tmp_path / "sites" / "a", "a.yaml")
+    packed = pack_team(job)
+    assert isinstance(packed, Parcel)
+    root = tmp_path / "guest"
+    root.mkdir()
+    stay = unpack(packed, str(root))
+    assert Path(stay.job.scenario).read_text("utf-8") == BASE
+    assert str(stay.job.folder.resolve()) == f"{root}{tmp_path.resolve()}/releases/42/sites/new/a"
+
+
+def test_what_people_enter_meanwhile_travels_too(job: Callable[[str], Job], tmp_path: Path) -> None:
     packed = pack_team(job("events.csv"))
     assert isinstance(packed, Parcel)
-    assert entered_since(packed) == ""
-    table = packed.job.folder.absolute() / f"{packed.job.id}-plan.csv"
-    table.parent.mkdir(parents=True, exist_ok=True)
-    table.write_bytes(b"id,due\r\n")
-    assert entered_since(packed) == str(table)
-    again = pack_team(packed.job)
-    assert isinstance(again, Parcel)
-    assert entered_since(again) == ""
-    table.write_bytes(b"id,due\r\nx,today\r\n")
-    assert entered_since(again) == str(table)
+    assert with_newer_plan(packed) is None
+    table = tmp_path / "site" / "base-plan.csv"
+    table.parent.mkdir()
+    for text in ("id,note\nx,soon\n", "id,note\nx,later\n"):
+        table.write_text(text, "utf-8")
+        newer = with_newer_plan(packed)
+        assert newer is not None
+        assert [zlib.decompress(content).decode() for name, _, content in newer.files if name == str(table)] == [text]
+        assert {Path(name).name for name, _, _ in newer.files} == {"a.yaml", "events.csv", "base-plan.csv"}
+        assert with_newer_plan(newer) is None
+        packed = newer
+    table.unlink()
+    assert with_newer_plan(packed) is None
 
 
 def test_an_absolute_path_in_a_scenario_leads_below_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

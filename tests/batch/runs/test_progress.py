@@ -107,6 +107,14 @@ def test_the_log_is_one_object_a_line_with_zoned_times(tmp_path: Path) -> None:
     assert all(datetime.fromisoformat(item["time"]).utcoffset() == timedelta(0) for item in lines)
 
 
+def test_what_is_no_text_is_spelled_out_in_the_log(tmp_path: Path) -> None:
+    log = JsonLog(tmp_path / "log.jsonl")
+    log.write("cluster", text="caf\udce9.yaml")
+    log.close()
+    assert log.problem == ""
+    assert json.loads((tmp_path / "log.jsonl").read_text("utf-8"))["text"] == "caf\udce9.yaml"
+
+
 def test_a_log_that_cannot_be_written_says_so_once_and_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     log = JsonLog(tmp_path / "file" / "log.jsonl")

@@ -21,6 +21,12 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from afterload import files
+from afterload.batch import run
+from afterload.batch.inputs import Given
+from afterload.batch.results import TeamResult
+from afterload.batch.run import Done, Plan
+from afterload.commands.batch import _finish
+from afterload.errors import AfterloadError, ClusterError
 
 from .conftest import BASE, COMMAND, HARMS, PARAMETERS, QUEUE, counted, events, teams_of
 
@@ -208,11 +214,10 @@ def test_a_second_run_does_only_what_changed(batch: Batch, scenarios: Batch, wor
     os.utime(folder / "a.yaml", (1, 1))
     assert run()[0] == set()
     plan = done.site / "teams" / "e" / "e-plan.csv"
-    lines = plan.read_text("utf-8").splitlines()
-    if len(lines) > 1:
-        plan.write_text(plan.read_text("utf-8") + "\n", "utf-8")
-        assert run()[0] == {"e"}
-        assert run()[0] == set()
+    assert len(plan.read_text("utf-8").splitlines()) > 1
+    plan.write_text(plan.read_text("utf-8") + "\n", "utf-8")
+    assert run()[0] == {"e"}
+    assert run()[0] == set()
     assert run("--set", "owner=other")[0] == set("abcde")
     nb = nbformat.read(workbooks / "10-own.ipynb", as_version=4)
     nb.cells[1].source = "# Another"
@@ -288,7 +293,9 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
         assert str(tmp_path).encode() not in content, name
 
 
-def test_a_run_again_without_resume_gives_the_same_index(batch: Batch, scenarios: Batch) -> None:
+def test_a_run_again_without_resume_gives_the_same_index(
+    batch: Batch, scenarios: Batch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The trend is against the last run with other results, not against the same ones."""
     folder = scenarios(a="works", b="works")
     first = tree_of(batch("scenarios").site)
@@ -297,6 +304,15 @@ def test_a_run_again_without_resume_gives_the_same_index(batch: Batch, scenarios
     changed = tree_of(batch("scenarios").site)
     assert changed["previous.json"] == first["index.json"]
     assert changed["index.json"] != first["index.json"]
+    assert tree_of(batch("scenarios").site) == changed
+    # Nor is a run with the same results another one where it is compared with something else, or by another Afterload.
+    (tmp_path / "older.json").write_bytes(changed["index.json"])
+    compared = tree_of(batch("scenarios", "--previous", "older.json").site)
+    assert compared["index.json"] != changed["index.json"]
+    assert compared["previous.json"] == first["index.json"]
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "library_digest", lambda: "another")
+        assert tree_of(batch("scenarios").site)["previous.json"] == first["index.json"]
     assert tree_of(batch("scenarios").site) == changed
 
 
@@ -421,6 +437,62 @@ def test_wrong_inputs_spoil_no_other(batch: Batch, scenarios: Batch, tmp_path: P
     assert counted(tmp_path / "deep" / "log.jsonl")["failed"] == 3
 
 
+def test_a_file_whose_name_is_no_text_fails_alone(batch: Batch, scenarios: Batch, tmp_path: Path) -> None:
+    """It ended the whole batch, without an index."""
+    folder = scenarios(a="works")
+    (folder / os.fsdecode(b"caf\xe9.yaml")).write_text(BASE.replace("Base", "Cafe"), "utf-8")
+    # As JSON has it: a character in two halves.
+    (folder / "b.yaml").write_text(BASE.replace("team: Base", 'team: "B \\ud83d\\ude00"'), "utf-8")
+    done = batch("scenarios", "--log-json", "log.jsonl")
+    assert done.code == 3
+    assert {item["team"] for item in done.index["teams"]} == {"a", "B \U0001f600"}
+    assert done.failures["cafe"] == (
+        "input",
+        r"scenarios/caf\udce9.yaml: its name is not UTF-8 text, so nothing that is written could name it: rename the file",
+    )
+    assert teams_of(tmp_path / "log.jsonl", "failed") == {"Cafe"}
+    assert "caf" in (done.site / "index.html").read_text("utf-8")
+
+
+def test_what_needs_nothing_is_counted_without_what_failed(batch: Batch, scenarios: Batch) -> None:
+    folder = scenarios(a="works", b="works")
+    assert batch("scenarios", "--resume").code == 0
+    (folder / "cut.yaml").write_text("team: [\n", "utf-8")
+    assert "2 of 3 teams need nothing\n" in batch("scenarios", "--resume").err
+    (folder / "cut.yaml").unlink()
+    assert "nothing to do\n" in batch("scenarios", "--resume").err
+
+
+def test_a_message_names_files_as_seen_from_the_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    scenario = tmp_path / "scenarios" / "a.yaml"
+    text = (
+        f"{scenario}:3: '/mnt{scenario.parent}/x.csv' names no file (/mnt{scenario.parent}/x.csv); "
+        f"cannot write {tmp_path}/site/teams/a/a.html"
+    )
+    far = f"/mnt{scenario.parent}/x.csv"
+    for given, name in ((str(scenario), "../scenarios/a.yaml"), ("builtin:scenarios/orders.yaml", str(scenario))):
+        words = run._failed(Plan(Path("site"), ()), Given("a", "A", given, "a.yaml"), "input", text)
+        assert words.text == f"{name}:3: '{far}' names no file ({far}); cannot write teams/a/a.html"
+        assert words.seen == f"scenarios/a.yaml:3: '{far}' names no file ({far}); cannot write site/teams/a/a.html"
+
+
+def test_what_could_not_be_written_comes_before_the_end_of_a_cluster() -> None:
+    def ending(*results: TeamResult) -> AfterloadError:
+        done = Done(results, cluster_error=ClusterError("the scheduler has gone"))
+        with pytest.raises(AfterloadError) as caught:
+            _finish(Plan(Path("site"), ()), done, False, True, "")
+        return caught.value
+
+    not_done = TeamResult("b", "B", "b.yaml", "cancelled")
+    full = TeamResult("a", "A", "a.yaml", "failed", kind="output", text="the disk is full")
+    wrong = TeamResult("a", "A", "a.yaml", "failed", kind="input", text="no rate")
+    assert ending(wrong, not_done).exit_code == 7
+    assert ending(full, not_done).exit_code == 5
+    assert "1 of 2 teams has no whole packet" in str(ending(full, not_done))
+    assert "the scheduler has gone" in str(ending(full, not_done))
+
+
 def test_a_packet_that_fails_today_leaves_the_one_of_yesterday(batch: Batch, scenarios: Batch) -> None:
     folder = scenarios(a="works")
     before = tree_of(batch("scenarios").site / "teams")
@@ -440,14 +512,19 @@ def test_chapters_that_a_team_has_nothing_for_are_left_out(tmp_path: Path, batch
         nbformat.write(nb, own / f"{name}.ipynb")
     scenarios(a="works")
     scenarios(QUEUE, b="works")
-    done = batch("scenarios", "--workbooks", own)
-    assert done.code == 0, done.err
-    chapters = {
-        team: {
-            cell.metadata["afterload"]["chapter"]
-            for cell in nbformat.read(done.site / "teams" / team / f"{team}.ipynb", as_version=4).cells
-            if "afterload" in cell.metadata
+
+    def chapters(*arguments: object) -> dict[str, set[str]]:
+        done = batch("scenarios", "--workbooks", own, *arguments)
+        assert done.code == 0, done.err
+        return {
+            team: {
+                cell.metadata["afterload"]["chapter"]
+                for cell in nbformat.read(done.site / "teams" / team / f"{team}.ipynb", as_version=4).cells
+                if "afterload" in cell.metadata
+            }
+            for team in "ab"
         }
-        for team in "ab"
-    }
-    assert chapters == {"a": {"10-all"}, "b": {"10-all", "20-queues"}}
+
+    assert chapters() == {"a": {"10-all"}, "b": {"10-all", "20-queues"}}
+    # Those that are named are there in any case, also where a packet without them is whole.
+    assert chapters("--chapters", "all,queues", "--resume") == {team: {"10-all", "20-queues"} for team in "ab"}

@@ -116,10 +116,12 @@ def told_of(tmp_path: Path, base: Path, content: str, team: str) -> dict[str, An
         (f"team;{PATH}\nA;1.200/min\n", "1200/min", "1.2/min"),
         (f"team;{PATH}_per_min\nA;1.250\n", "1250", "1.25"),
         (f'team,{PATH},queues.jobs.age_limit\nA,1.200/min,\nB,2/min,"1,5 h"\n', "1200/min", "1.2/min"),
+        (f'team;{PATH}\nA;"1,200/min"\n', "1200/min", "1.2/min"),
+        (f"team;{PATH}\nA;1,250/s\n", "1250/s", "1.25/s"),
         (f'team\t{PATH}\nA\t1.000/min\nB\t"1.200,5/min"\n', "1000/min", "1.0/min"),
     ],
 )
-def test_a_point_that_may_part_thousands_is_refused_naming_both_readings(
+def test_a_sign_that_may_part_thousands_is_refused_naming_both_readings(
     tmp_path: Path, base: Path, content: str, plain: str, small: str
 ) -> None:
     problem = told_of(tmp_path, base, content, "A")["problem"]
@@ -134,7 +136,8 @@ def test_a_point_that_may_part_thousands_is_refused_naming_both_readings(
         f"team,{PATH}\nA,1.200/min\n",
         f"team;{PATH}\nA;1.20/min\n",
         f"team;{PATH}\nA;0.250/s\n",
-        f'team;{PATH}\nA;"1,200/min"\n',
+        f'team,{PATH}\nA,"1,200/min"\n',
+        f'team;{PATH}\nA;"1,200,000/min"\n',
         "team;owner;shared.account\nA;1.200;123.456\n",
     ],
 )

@@ -180,6 +180,12 @@ def warm_nothing() -> None:
     """A warm-up that loads nothing."""
 
 
+def warm_slow() -> None:
+    """Takes its time, and notes where the environment says that it is done."""
+    time.sleep(2)
+    Path(os.environ["MARK"]).touch()
+
+
 def warm_broken() -> None:
     raise ImportError("no module named 'needed'")
 
