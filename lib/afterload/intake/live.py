@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from afterload.errors import InputError
+from afterload.files import write_all
 from afterload.findings.rates import Meaning, to_rates
 from afterload.intake.metrics import Assigned, assign, read_assignment
 from afterload.readers.metrics import read_metrics_file
 from afterload.readers.reading import Remark
 from afterload.readers.series import MetricSeries
-from afterload.scenario import Reading
+from afterload.scenario import LoadedScenario, Reading
 
-__all__ = ["MOST_READINGS", "metric_readings"]
+__all__ = ["MOST_READINGS", "metric_readings", "names_of", "uploaded_readings"]
 
 # More say little more, and a fit of them takes long.
 MOST_READINGS = 120
@@ -84,6 +88,42 @@ def metric_readings(
     )  # fmt: skip
     everything = (*(remark for _, file in read for remark in file.remarks), *remarks)
     return readings, everything
+
+
+def uploaded_readings(
+    files: Mapping[str, bytes],
+    queue: str,
+    *,
+    zone: ZoneInfo | None = None,
+    series: Sequence[str] = (),
+    names: frozenset[str] = frozenset(),
+    since: datetime | None = None,
+) -> tuple[tuple[Reading, ...], tuple[Remark, ...]]:
+    """The same of files that are known by name and content alone, as a browser gives them; they are not kept.
+
+    Raises :class:`InputError` like :func:`metric_readings`, and :class:`OutputError` where there is no room to read them in.
+    """
+    with TemporaryDirectory(prefix="afterload-") as folder:
+        paths = [Path(folder, Path(name.replace("\\", "/")).name or "metrics") for name in files]
+        write_all(dict(zip(paths, files.values(), strict=True)))
+
+        def plain(text: str) -> str:
+            return text.replace(f"{folder}{os.sep}", "")
+
+        try:
+            readings, remarks = metric_readings(paths, queue, zone=zone, series=series, names=names, since=since)
+        except InputError as problem:
+            raise InputError(plain(str(problem))) from None
+    return readings, tuple(replace(remark, file=plain(remark.file), text=plain(remark.text)) for remark in remarks)
+
+
+def names_of(loaded: LoadedScenario | None, queue: str) -> frozenset[str]:
+    """Further names by which metrics may call a queue of a scenario: those of its resources."""
+    if loaded is None:
+        return frozenset()
+    resources = loaded.scenario.queues[queue].resources
+    url = resources.queue_url
+    return frozenset(name for name in (resources.function, url, url.rsplit("/", 1)[-1] if url else None) if name)
 
 
 def _near(series: MetricSeries, at_s: float) -> int | None:
