@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from threading import Event
 
@@ -13,20 +12,17 @@ import pytest
 from click.testing import CliRunner
 
 from afterload.chapters import edit_workbook
-from afterload.commands.live import _refuse_nonsense, eta
+from afterload.commands.live import eta
 from afterload.errors import ChangedError, InputError, OutputError
 from afterload.figures import Figure, Prose
 from afterload.figures.live import live_figure
 from afterload.files import append_line, take_back_line
-from afterload.findings.live_known import Known, StatedRate
 from afterload.findings.live_words import live_lines
-from afterload.findings.typed_reading import mistyped
 from afterload.forms.state.live import LiveState
 from afterload.forms.state.rest import Every
 from afterload.forms.views.live import LiveView
 from afterload.forms.workbook import Still
 from afterload.resources import resource
-from afterload.scenario import Reading
 from afterload.scenario.reading_log import log_digest
 from afterload.scenario.readings import COLUMNS
 
@@ -122,7 +118,7 @@ def test_what_is_wrong_is_said_at_its_field(state: LiveState) -> None:
     typed(state, depth="many", age="172", errors="150 %", at="2025-10-20T02:50")
     assert set(state.problems) == {"depth", "age", "errors", "at"}
     assert "2025-10-20T02:50-07:00, if the time is meant in America/Los_Angeles" in state.problems["at"]
-    with pytest.raises(InputError, match="not added: 'many' is not a number"):
+    with pytest.raises(InputError, match="not added: items waiting: 'many' is not a number"):
         state.add()
     typed(state, depth="", age="172 min", errors="", at="")
     assert state.problems == {}
@@ -137,7 +133,7 @@ def test_what_looks_mistyped_is_asked_for(state: LiveState, watch: Watch) -> Non
     watch.pass_(5)
     typed(state, depth="2033000")
     state.add()
-    assert state.doubted == "items waiting: 2,033,000 is more than 5 times the 206,400 of 5 min before"
+    assert state.doubted == "items waiting: 2,033,000 is more than 5 times the 206,400 of 5 min before: is it mistyped?"
     assert len(Path("seen.csv").read_text().splitlines()) == 2
     state.add(anyway=True)
     assert state.doubted == ""
@@ -149,27 +145,51 @@ def test_what_looks_mistyped_is_asked_for(state: LiveState, watch: Watch) -> Non
     assert len(state.readings) == 2
 
 
-CASES = [
-    Reading(AT + timedelta(minutes=6), "q", 5_000),
-    Reading(AT + timedelta(minutes=4), "q", 5_000),
-    Reading(AT, "q", 0, age_min=3),
-    Reading(AT, "q", 50_001),
-    Reading(AT, "q", 50_000),
-    Reading(AT, "q", 990),
-    Reading(AT, "q", 1_100),
-]
+# What it is about, the minute of the reading, its depth and age; what the terminal says of it, or nothing.
+CASES = {
+    "the future": (11, 5_000, None, "--at 2025-10-20T09:51:00+00:00 is in the future; it is 2025-10-20T09:45:00+00:00 now: "
+                   "is it mistyped? Give --force if not"),
+    "a clock that is a little ahead": (9, 5_000, None, ""),
+    "an age of nothing": (5, 0, "3 min", "--age 3 min cannot be that of the oldest, since nothing waits: is it mistyped? "
+                          "Give --force if not"),
+    "a digit too many": (5, 50_001, None, "--depth 50,001 is more than 5 times the 10,000 of 5 min before: is it mistyped? "
+                         "Give --force if not"),
+    "the most that can be meant": (5, 50_000, None, ""),
+    "a digit too few": (5, 990, None, "--depth 990 is 9,010 less than 5 min before, more than 5 times what 360/min serve: "
+                        "is it mistyped, or was the queue purged? Then give --force"),
+    "the fastest that can be meant": (5, 1_000, None, ""),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("new", CASES, ids=lambda item: f"{item.depth:.0f} at {item.at:%H:%M}")
-def test_it_refuses_what_the_terminal_refuses(new: Reading) -> None:
-    earlier = [Reading(AT - timedelta(minutes=5), "q", 10_000)]
-    known = replace(Known(), service=StatedRate(360, 0.0, "as read"))
-    found = mistyped(new, earlier, AT, 360)
-    if found is None:
-        _refuse_nonsense(new, earlier, AT, known)
+@pytest.mark.parametrize("name", CASES)
+def test_it_asks_for_what_the_terminal_refuses(
+    own: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """One check for both, each in its own words: 10,000 wait at first, and 360/min are served."""
+
+    class Now(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return watch().astimezone(tz)
+
+    minute, depth, age, words = CASES[name]
+    Path("seen.csv").write_text(f"at,queue,depth,age_min\n{AT.isoformat()},orders,10000,\n")
+    watch.pass_(5)
+    at = (AT + timedelta(minutes=minute)).isoformat()
+    state = LiveState("own.yaml", {"queues.orders.service_rate": "360/min"}, watch)
+    monkeypatch.setattr("afterload.commands.live.datetime", Now)
+    given = ["own.yaml", "--set", "queues.orders.service_rate=360/min", "--depth", depth, "--at", at]
+    done = CliRunner().invoke(eta, [*map(str, given), *(["--age", age] if age else [])])
+    typed(state, depth=str(depth), age=age or "", at=at)
+    state.add()
+    if words:
+        assert str(done.exception) == words
+        told, _, question = words.removeprefix(f"--{words[2:].partition(' ')[0]} ").rpartition(": ")
+        assert state.doubted.partition(": ")[2] == f"{told}: {question.partition('?')[0]}?"
+        assert len(state.readings) == 1
     else:
-        with pytest.raises(InputError, match=f"--{found.part}|--age"):
-            _refuse_nonsense(new, earlier, AT, known)
+        assert (done.exit_code, state.doubted) == (0, "")
+        assert len(state.readings) == 2
 
 
 def test_the_last_reading_of_ones_own_is_taken_back(state: LiveState, watch: Watch) -> None:
@@ -340,7 +360,7 @@ def test_the_view_says_what_the_state_knows(state: LiveState, watch: Watch) -> N
     assert view.answer.value.startswith("<p>orders: empty in 5 h 44 min")
     assert view.controls["depth"].value == ""
     assert view.chart.spec
-    assert view.chart.alt.startswith("Line of 1 readings")
+    assert view.chart.alt.startswith("Point of 1 reading, and a band")
     for part, words in ((view.table, "net drain"), (view.steps, "hold the doors"), (view.readings, "206,400")):
         assert words in part.value
     watch.pass_(1)

@@ -243,6 +243,7 @@ class FormState(HasTraits):
 
     def take(self, text: str, notice: str = "") -> None:
         """Put another text in place of this one, as one step: an import, a pinned variant."""
+        self.settle()
         self._push(text)
         self.shape += 1
         self._look()
@@ -469,27 +470,33 @@ class FormState(HasTraits):
         self.shape += 1
 
     def open(self, path: str) -> None:
-        """Go on with another file: one that is there, a shipped one, or a new one, which begins empty.
+        """Go on with another file: one that is there, a shipped one, or a new one, which begins empty. Variants stay.
 
-        Raises :class:`InputError` where changes would be lost, or the file cannot be read.
+        Raises :class:`InputError` where changes would be lost, or the file cannot be read as YAML, and leaves all as it is.
         """
         self.settle()
         if not path.strip():
             raise InputError("give the name of a file first")
         if self.text != self.document.text:
             raise InputError(f"{self.name} has changes that are not saved: save them first, or reset to the file")
-        self.document = open_document(path.strip())
-        self.text = self.document.text
+        document = open_document(path.strip())
+        YamlText(document.text, document.path.name)
+        self.document = document
+        self.text = document.text
         self._undo.clear()
         self._redo.clear()
-        self.pins.clear()
         self.results = self._read = None
         self._moved(f"opened {self.path}" if not self.document.is_new else f"{self.path} is not there yet")
 
     def reload(self) -> None:
-        """Take the file as it stands on disk now; undo brings this text back."""
+        """Take the file as it stands on disk now; undo brings this text back.
+
+        Raises :class:`InputError` where it cannot be read as YAML, and leaves all as it is.
+        """
+        document = self.document.on_disk()
+        YamlText(document.text, document.path.name)
         self._dragged.clear()
-        self.document = self.document.on_disk()
+        self.document = document
         self._push(self.document.text)
         self._moved(f"read again: {self.path}")
 
@@ -503,7 +510,7 @@ class FormState(HasTraits):
 
 
 def _references(data: Any, part: str, name: str) -> Iterator[DataPath]:
-    """Where other parts of a file name an item: a queue's dependency, the queue of a measured series."""
+    """Where other parts of a file name an item: a queue's dependency, the queue of a measured series or of the live chapter."""
     singular = {"dependencies": "dependency", "fleets": "fleet", "queues": "queue"}.get(part)
     if singular is None or not isinstance(data, dict):
         return
@@ -513,6 +520,9 @@ def _references(data: Any, part: str, name: str) -> Iterator[DataPath]:
         for key, item in pairs:
             if isinstance(item, dict) and item.get(singular) == name:
                 yield (other, key, singular)
+    live = data.get("live")
+    if part == "queues" and isinstance(live, dict) and live.get("queue") == name:
+        yield ("live", "queue")
 
 
 def _about(data: Any, path: DataPath) -> list[tuple[str, str]]:

@@ -117,7 +117,10 @@ class Editor:
 
     def _ask_what_counts(self) -> None:
         """Somebody else has written the file: show the difference, then let the person decide."""
-        difference = self.form.difference() or "no line differs"
+        try:
+            difference = self.form.difference() or "no line differs"
+        except AfterloadError as problem:
+            difference = str(problem)
         ways = widgets.HBox(
             [
                 button("Read theirs", self._reload, "Take the file on disk; undo brings yours back"),
@@ -129,8 +132,12 @@ class Editor:
         self.asked.children = [widgets.HTML(f"{words}<pre>{escape(difference)}</pre>"), ways]
 
     def _reload(self) -> None:
+        try:
+            self.form.reload()
+        except AfterloadError as problem:
+            self.form.notice = str(problem)
+            return
         self.asked.children = []
-        self.form.reload()
 
     def _overwrite(self) -> None:
         self._saving(lambda: self.form.save(over=True, draft=bool(self.form.problems)))
