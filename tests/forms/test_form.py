@@ -11,6 +11,7 @@ import pytest
 from afterload.errors import ChangedError, InputError, OverrideError
 from afterload.estimates import estimate
 from afterload.forms.state import FormState
+from afterload.forms.views.editor import Editor
 from afterload.resources import resource
 from afterload.scenario import load_scenario
 from afterload.yamltree import DataPath
@@ -363,3 +364,64 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"team: \xff\xfe\n")
     with pytest.raises(InputError, match="not UTF-8"):
         FormState(str(path))
+
+
+def test_a_name_goes_with_the_live_chapter(form: FormState) -> None:
+    form.take(f"{form.text}\nlive: {{queue: orders, log: seen.csv}}\n")
+    assert form.problems == {}
+    form.rename(Q, "jobs")
+    assert form.problems == {}
+    assert form.data["live"]["queue"] == "jobs"
+
+
+def test_a_slider_in_motion_does_not_come_back_into_another_text(form: FormState) -> None:
+    before = form.text
+    form.pin("a")
+    form.drag(next(item for item in form.sliders() if item.key == "orders arrivals"), 1300)
+    form.take(form.variants()["a"])
+    form.rest()
+    assert form.text == before
+    # It is not lost either.
+    form.undo()
+    assert "arrival_rate: 1,300/min" in form.text
+
+
+def test_variants_stay_when_another_file_is_opened(form: FormState, tmp_path: Path) -> None:
+    form.pin("a")
+    text = form.text
+    form.open(str(tmp_path / "new.yaml"))
+    assert form.variants()["a"] == text
+
+
+@pytest.mark.parametrize("content", [b"a: [\n", b"team: \xff\n"], ids=["no YAML", "no text"])
+def test_a_file_that_cannot_be_edited_leaves_the_form_as_it_is(form: FormState, content: bytes) -> None:
+    editor = Editor(form)
+    bad = form.path.with_name("bad.yaml")
+    bad.write_bytes(content)
+    editor.other.value = str(bad)
+    editor._open()
+    assert "is not" in form.notice
+    assert (form.name, form.problems) == ("orders.yaml", {})
+    # The same where it is the form's own, changed by somebody else.
+    form.set(("recovery_objective",), "200 min")
+    text = form.text
+    form.path.write_bytes(content)
+    editor._save()
+    assert "was changed by somebody else" in form.notice
+    assert len(editor.asked.children) == 2
+    editor._reload()
+    assert "is not" in form.notice
+    assert form.text == text
+    assert len(editor.asked.children) == 2
+    editor._overwrite()
+    assert "200 min" in form.path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-that-name/x.yaml", "x" * 5000, "x\0y"], ids=["home", "long", "null"])
+def test_a_name_that_no_file_can_have_is_refused(form: FormState, name: str) -> None:
+    for work in (form.open, form.save_as):
+        with pytest.raises(InputError, match="cannot be a file"):
+            work(name)
+    assert form.name == "orders.yaml"
+    with pytest.raises(InputError, match="names no file that Afterload ships"):
+        form.open("builtin:scenarios/order.yaml")

@@ -419,3 +419,160 @@ def test_a_look_follows_each_look() -> None:
         waiting.clear()
         work()
     assert done == [0, 1, 2]
+
+
+# Over what the scenario says, and metrics
+
+
+def test_what_is_typed_over_the_scenario_counts_at_once_and_stays(state: LiveState, watch: Watch) -> None:
+    typed(state, depth="206400", age="172 min")
+    state.add()
+    assert state.answer is not None
+    assert state.answer.cap is not None
+    assert (state.answer.cap.concurrency, state.source) == (80, "seen.csv")
+    given = {"tested": "2,000/min", "direct": "500/min", "item-time": "4 s", "cap": "90"}
+    typed(state, **given)
+    wanted = [f"--{name}={text}" for name, text in given.items()]
+    # 90 at once at 4 s are 1,350/min: 150/min to spare for 206,400. docs/model.md section 1.
+    assert state.answer.empty.p50 == pytest.approx(206_400 / 150, rel=1e-3)
+    assert (state.answer.cap.concurrency, state.answer.cap.rate_per_min) == (100, 1_500)
+    assert live_lines(state.answer) == in_terminal("own.yaml", *wanted)
+    assert state.source == "seen.csv, tested to, direct traffic, cap now, time of an item as typed here"
+    # They are no part of a reading: the next one leaves them, and the log does not have them.
+    watch.pass_(10)
+    typed(state, depth="204900")
+    state.add()
+    assert state.texts == given
+    assert live_lines(state.answer) == in_terminal("own.yaml", *wanted)
+    assert "2000" not in Path("seen.csv").read_text()
+    typed(state, tested="", direct="", cap="", **{"item-time": ""})
+    assert live_lines(state.answer) == in_terminal("own.yaml")
+
+
+def test_a_rate_that_cannot_be_read_goes_over_nothing(state: LiveState) -> None:
+    typed(state, depth="206400", age="172 min")
+    state.add()
+    before = state.answer
+    typed(state, tested="3,000")
+    assert "has no unit" in state.problems["tested"]
+    assert state.answer is not None
+    assert before is not None
+    assert live_lines(state.answer) == live_lines(before)
+    assert state.source == "seen.csv"
+    typed(state, depth="200000")
+    with pytest.raises(InputError, match="not added: tested to: '3,000' has no unit"):
+        state.add()
+
+
+def test_direct_traffic_needs_a_dependency(own: Path, watch: Watch) -> None:
+    text = own.read_text("utf-8").replace("    dependency: orders-table\n", "", 1)
+    own.write_text(text, "utf-8")
+    state = LiveState("own.yaml", clock=watch)
+    typed(state, depth="206400", age="172 min", direct="600/min")
+    assert "type what it is tested to" in state.problems["direct"]
+    typed(state, tested="3,000/min")
+    assert state.problems == {}
+    state.add()
+    assert state.answer is not None
+    assert state.answer.cap is not None
+    assert state.answer.cap.words == "the dependency is tested to 3,000/min, 600/min reach it beside the queue"
+
+
+METRICS = "time,waiting,oldest\n" + "".join(
+    f"2025-10-20T09:{minute}:00Z,{206_437 - 600 * (minute - 40)},{172 - (minute - 40) // 3}\n"
+    for minute in range(40, 60)
+)
+SERIES = "waiting=backlog:orders:items, oldest=first_attempt_age:orders:min"
+
+
+def test_metrics_are_readings_as_in_the_terminal(state: LiveState, watch: Watch) -> None:
+    state.upload({"m.csv": METRICS.encode()})
+    assert state.measuring.startswith(
+        "m.csv: no series is the backlog of orders: say which with --series NAME=backlog:orders"
+    )
+    assert (state.answer, state.source) == (None, "seen.csv")
+    state.say_series(SERIES)
+    assert state.measuring == "20 readings of orders from m.csv"
+    assert state.source == "seen.csv, m.csv"
+    Path("m.csv").write_text(METRICS, "utf-8")
+    named = [argument for one in SERIES.split(", ") for argument in ("--series", one)]
+    assert state.answer is not None
+    assert live_lines(state.answer) == in_terminal("own.yaml", "--metrics", "m.csv", *named)
+    assert not Path("seen.csv").exists()
+    # A reading of the moment of one of them goes over it, and alone into the log.
+    watch.pass_(19)
+    typed(state, depth="195,300")
+    state.add()
+    assert (state.answer.left, len(state.answer.readings)) == (195_300, 20)
+    assert len(Path("seen.csv").read_text().splitlines()) == 2
+    state.upload({"later.csv": METRICS.replace("T09:", "T10:").encode()})
+    assert state.measuring == "20 readings of orders from later.csv"
+    assert len(state.answer.readings) == 21
+    state.upload({"photo.csv": b"\xff\xd8"})
+    assert state.measuring.startswith("photo.csv line 1: is not UTF-8")
+    assert len(state.answer.readings) == 1
+    assert list(Path().glob("photo*")) == []
+
+
+def test_the_view_takes_metrics_and_what_goes_over_the_scenario(state: LiveState) -> None:
+    view = LiveView(state)
+    content = memoryview(METRICS.encode())
+    file = {"name": "m.csv", "type": "text/csv", "size": len(content), "content": content, "last_modified": AT}
+    view.upload.value = (file,)
+    assert "no series is the backlog" in view.measured.value
+    view.series.value = SERIES
+    assert "20 readings of orders from m.csv" in view.measured.value
+    assert view.upload.value == ()
+    assert "Safe cap: 80 at once" in view.answer.value
+    view.controls["tested"].value = "1,800/min"
+    assert "Safe cap: 40 at once" in view.answer.value
+    view.controls["tested"].value = "1,800"
+    assert 'role="alert"' in view.beside["tested"].value
+    Path("plain.yaml").write_text(Path("own.yaml").read_text("utf-8"), "utf-8")
+    view.scenario.value = "plain.yaml"
+    view._do(view._open)
+    assert (view.series.value, view.measured.value, view.controls["tested"].value) == ("", "", "")
+
+
+# What would be lost
+
+
+def test_readings_that_stand_in_the_form_alone_are_not_lost(own: Path, watch: Watch) -> None:
+    state = LiveState(ORDERS, clock=watch)
+    for depth, age in (("206400", ""), ("203400", "169 min")):
+        typed(state, depth=depth, age=age)
+        state.add()
+        watch.pass_(5)
+    with pytest.raises(InputError, match="2 readings stand in this form alone"):
+        state.open("own.yaml")
+    assert (state.name, len(state.readings)) == ("orders.yaml", 2)
+    # A log that has no column for one of them takes none.
+    Path("bare.csv").write_text("at,queue,depth\n", "utf-8")
+    with pytest.raises(InputError, match="no column age_min"):
+        state.use_log("bare.csv")
+    assert Path("bare.csv").read_text("utf-8") == "at,queue,depth\n"
+    assert len(state.readings) == 2
+    state.use_log("whole.csv")
+    assert len(Path("whole.csv").read_text("utf-8").splitlines()) == 3
+    state.open("own.yaml")
+    assert state.name == "own.yaml"
+
+
+def test_a_log_of_other_queues_is_gone_on_with(state: LiveState) -> None:
+    Path("shared.csv").write_text("at,queue,depth\n2025-10-20T09:30Z,refunds,7\n", "utf-8")
+    state.use_log("shared.csv")
+    assert (state.answer, state.trouble) == (None, "")
+    typed(state, depth="206400")
+    state.add()
+    assert state.answer is not None
+    assert len(state.answer.readings) == 1
+
+
+@pytest.mark.parametrize("log", ["builtin:none.csv", "~nobody-of-that-name/x.csv"])
+def test_a_log_that_no_file_can_be_is_told(own: Path, log: str) -> None:
+    own.write_text(own.read_text("utf-8").replace("seen.csv", log), "utf-8")
+    assert log in LiveState("own.yaml").trouble
+    state = LiveState(ORDERS)
+    if log.startswith("~"):
+        with pytest.raises(InputError, match="cannot be a file"):
+            state.use_log(log)

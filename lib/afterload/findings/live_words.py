@@ -86,7 +86,7 @@ def _above_cap(live: Live) -> str:
     rate = cap.rate_per_min if cap.concurrency_rate_per_min is None else cap.concurrency_rate_per_min
     at = "" if live.advised_at is None else f", about {clock(live.advised_at, live)}"
     if rate <= 0:
-        then = "and nothing is left for a drain"
+        then = "nothing is left for a drain"
     elif capped.p50 is None:
         then = f"at the safe cap of {format_rate(rate)} it does not drain"
     else:
