@@ -37,6 +37,7 @@ __all__ = [
     "CoupledSystem",
     "Input",
     "Trace",
+    "backlogs",
     "certainty",
     "simulate",
     "trace",
@@ -403,6 +404,26 @@ def trace(system: CoupledSystem, *, step_min: float = 1.0, horizon_min: float | 
     return packed.trace(float(packed.run(DAY_MIN, LONGEST_MIN).end_min[0]) + step_min)
 
 
+def backlogs(
+    system: CoupledSystem, inputs: Mapping[Input, npt.ArrayLike], horizon_min: float, *, step_min: float = 1.0
+) -> tuple[FloatArray, FloatArray]:
+    """What waits in every draw, up to a horizon.
+
+    Parameters:
+        inputs, step_min: as for :func:`simulate`.
+        horizon_min: minutes after the restore.
+
+    Returns:
+        Minutes from the restore, shape (points,), and items waiting, those set aside included, of shape (draws, points,
+        queues): before the trigger of a draw what waited then, after its end what its course comes to, which is nothing, or
+        goes on as it repeated itself.
+
+    Raises:
+        ModelError: as :func:`simulate`.
+    """
+    return _Packed(system, inputs, step_min).backlogs(number("horizon_min", horizon_min, above=0.0))
+
+
 def certainty(
     system: CoupledSystem,
     inputs: Mapping[Input, npt.ArrayLike] | None = None,
@@ -665,6 +686,29 @@ class _Packed:
             step=others[:, 2 * nk + nf],
             result=result,
         )
+
+    def backlogs(self, horizon: float) -> tuple[FloatArray, FloatArray]:
+        from afterload.model import coupled_kernel as kernel
+
+        points = self.ahead + math.ceil(horizon / self.step - 1e-9) + 1
+        times = self.step * np.arange(-self.ahead, points - self.ahead, dtype=np.float64)
+        count = self.queues.shape[1]
+        initial = self.queues[..., _QUEUE_FIELDS["backlog_before"]]
+        found = np.zeros((self.draws, points, count))
+        _, period = self._period()
+        for place in range(self.draws):
+            raw = self._call(horizon, np.array([place]), traced=True)
+            course = raw.course[:points, : kernel.NT * count].reshape(points, count, kernel.NT)
+            waiting, last = course[..., kernel.T_LIVE] + course[..., kernel.T_SIDE], raw.last_row
+            waiting[times <= -self.outages[place] + 1e-9] = initial[place]
+            if raw.overall[0, 1] > 0.0:
+                # It ended since it only repeats itself: what a period brought, every later one brings.
+                back = min(period, last)
+                gain = waiting[last] - waiting[last - back]
+                for row in range(last + 1, points):
+                    waiting[row] = np.maximum(0.0, waiting[row - back] + gain)
+            found[place] = waiting
+        return times, found
 
     def _result(self, raw: _Raw) -> CoupledResult:
         results, depend = raw.results, raw.depend

@@ -10,6 +10,7 @@ from typing import Any
 from afterload.coupling import CoupledEstimate, couple, estimate_recovery
 from afterload.errors import AfterloadError, InputError, ScenarioError
 from afterload.estimates import Estimates, estimate
+from afterload.findings.backlog_bands import BacklogBand, backlog_bands
 from afterload.plan import Plan, build_plan
 from afterload.plan.worth import edited
 from afterload.scenario import LoadedScenario, Problem
@@ -24,14 +25,16 @@ Problems = dict[str, tuple[str, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The results of one scenario: ``recovery``, with its uncertainty, and ``plan`` follow when there is time.
+    """The results of one scenario: ``recovery`` with its uncertainty, ``bands`` of the backlog, and ``plan`` follow when there
+    is time.
 
-    ``has_bands`` says that the first has, which may be that there is none; ``is_whole`` that both have.
+    ``has_bands`` says that the first two have, which may be that there are none; ``is_whole`` that all have.
     """
 
     loaded: LoadedScenario
     estimates: Estimates
     recovery: CoupledEstimate | None = None
+    bands: tuple[BacklogBand, ...] = ()
     plan: Plan | None = None
     has_bands: bool = False
 
@@ -51,7 +54,7 @@ class Results:
             return self
         coupling = couple(self.loaded)
         recovery = None if coupling is None else estimate_recovery(coupling)
-        return replace(self, recovery=recovery, has_bands=True)
+        return replace(self, recovery=recovery, bands=backlog_bands(recovery), has_bands=True)
 
     def whole(self) -> Results:
         """The same with uncertainty and plan."""
