@@ -319,10 +319,16 @@ class FormState(HasTraits):
         except InputError as problem:
             # A file that is no YAML: nothing of it can be edited.
             loaded, problems = None, {"": (str(problem),)}
-        self.problems = problems
-        self.is_current = loaded is not None
+        found = None
         if loaded is not None:
-            self._read = self.results = Results.of(loaded)
+            try:
+                found = Results.of(loaded)
+            except AfterloadError as problem:
+                problems = {"": (str(problem),)}
+        self.problems = problems
+        self.is_current = found is not None
+        if found is not None:
+            self._read = self.results = found
             self.is_whole = False
         self.changes += 1
 
@@ -379,18 +385,26 @@ class FormState(HasTraits):
         """The plan of the scenario as it is."""
         self.settle()
         if self.results is not None and not self.is_whole:
-            self._read = self.results = self.results.whole()
-            self.is_whole = True
-            self.changes += 1
+            self.is_whole = self._follow(Results.whole)
 
     def find_bands(self) -> None:
         """Sliders into the text, uncertainty, and whether somebody else has written the file."""
         self.settle()
         if self.results is not None and not self.results.has_bands:
-            self._read = self.results = self.results.with_bands()
-            self.changes += 1
+            self._follow(Results.with_bands)
         if self.document.is_changed and not self.document.is_new:
             self.notice = f"{self.name} was changed by somebody else since it was opened here"
+
+    def _follow(self, more: Callable[[Results], Results]) -> bool:
+        """Find more of the results; where that cannot be computed, say why and leave it stale. True where it was found."""
+        assert self.results is not None
+        try:
+            self._read = self.results = more(self.results)
+        except AfterloadError as problem:
+            self.notice = str(problem)
+            return False
+        self.changes += 1
+        return True
 
     # Variants.
 
@@ -427,7 +441,10 @@ class FormState(HasTraits):
             if loaded is None:
                 return None
             whole = self.results if text == self.text and self.is_whole else None
-            whole = whole or Results.of(loaded).whole()
+            try:
+                whole = whole or Results.of(loaded).whole()
+            except AfterloadError:
+                return None
             self._snapshots[text] = Snapshot.of(whole.estimates, whole.plan or build_plan(whole.estimates))
         snapshot = self._snapshots[text]
         return Snapshot(name, snapshot.inputs, snapshot.results, snapshot.lines)
