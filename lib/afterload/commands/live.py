@@ -180,7 +180,7 @@ def _from_metrics(
         if given["series"]:
             raise click.UsageError("--series tells what a series of --metrics measures: give that too")
         return []
-    from afterload.intake.live import metric_readings, names_of
+    from afterload.intake.live import metric_readings, names_elsewhere, names_of
 
     readings, remarks = metric_readings(
         given["metrics"],
@@ -188,6 +188,7 @@ def _from_metrics(
         zone=zone,
         series=given["series"],
         names=names_of(loaded, queue),
+        others=names_elsewhere(loaded, queue),
         since=known.restored_at,
     )
     for remark in remarks:

@@ -17,7 +17,7 @@ from afterload.findings.live_given import Given, known_given, lacks_tested_rate,
 from afterload.findings.live_known import Known
 from afterload.findings.typed_reading import mistyped
 from afterload.forms.state.document import typed_path
-from afterload.intake.live import names_of, uploaded_readings
+from afterload.intake.live import names_elsewhere, names_of, uploaded_readings
 from afterload.resources import BUILTIN
 from afterload.scenario import LoadedScenario, Overrides, Reading, load_scenario, read_overrides
 from afterload.scenario.load import locate_scenario
@@ -402,6 +402,7 @@ class LiveState(HasTraits):
         try:
             self._measured, remarks = uploaded_readings(
                 self._metrics, self.queue, zone=self._zone, names=names_of(self.loaded, self.queue),
+                others=names_elsewhere(self.loaded, self.queue),
                 series=[part.strip() for part in self.series.split(",") if part.strip()],
                 since=self.loaded.scenario.incident.restored_at,
             )  # fmt: skip
