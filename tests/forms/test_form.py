@@ -452,3 +452,20 @@ def test_what_cannot_be_computed_is_told_and_stays_stale(form: FormState, monkey
     form.set((*Q, "service_rate"), "2,000/min")
     assert form.problem_lines == ["the drain cannot be followed"]
     assert (form.is_current, form.results) == (False, good)
+
+
+def test_no_variant_takes_the_place_of_another(form: FormState) -> None:
+    form.pin("variant 2")
+    form.set(("recovery_objective",), "200 min")
+    form.pin("")
+    form.pin("")
+    assert list(form.pins) == ["variant 2", "variant 1", "variant 3"]
+    for name in ("variant 2", " now ", "file"):
+        with pytest.raises(InputError, match="choose another name"):
+            form.pin(name)
+    assert "240 min" in form.pins["variant 2"]
+    editor = Editor(form)
+    editor.variants.name.value = "now"
+    editor.variants._pin()
+    assert "'now' already" in form.notice
+    assert editor.variants.name.value == "now"

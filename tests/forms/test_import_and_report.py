@@ -198,6 +198,18 @@ def test_the_report_is_that_of_the_saved_file(tmp_path: Path) -> None:
     assert plan["input_sha256"] == load_scenario(path).digest
 
 
+def test_a_folder_may_be_below_ones_home(form: FormState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "packets").write_text("in the way")
+    report = ReportState(form)
+    report.start("~/packets")
+    report.wait(60)
+    assert f"{tmp_path / 'packets'} is a file" in report.notice
+    with pytest.raises(InputError, match="cannot be a file"):
+        report.start("~nobody-of-that-name/packets")
+    assert not report.is_running
+
+
 def test_a_report_that_cannot_be_made_says_why(form: FormState, tmp_path: Path) -> None:
     (tmp_path / "packets").write_text("in the way")
     report = ReportState(form)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -409,14 +410,16 @@ class FormState(HasTraits):
     # Variants.
 
     def pin(self, name: str) -> None:
-        """Keep this scenario under a name, to compare others with it or to come back to it."""
-        self.settle()
-        self.pins[name.strip() or f"variant {len(self.pins) + 1}"] = self.text
-        self.changes += 1
+        """Keep this scenario under a name, to compare others with it or to come back to it.
 
-    def unpin(self, name: str) -> None:
-        """Forget a variant."""
-        self.pins.pop(name, None)
+        Without a name it gets the next number. Raises :class:`InputError` for a name that another variant has.
+        """
+        self.settle()
+        known, name = self.variants(), name.strip()
+        if name in known:
+            raise InputError(f"there is a variant {name!r} already: choose another name")
+        free = (f"variant {number}" for number in count(1) if f"variant {number}" not in known)
+        self.pins[name or next(free)] = self.text
         self.changes += 1
 
     def variants(self) -> dict[str, str]:
@@ -459,9 +462,9 @@ class FormState(HasTraits):
         """
         self.settle()
         if self.problems and not draft:
-            count = len(self.problem_lines)
+            left = len(self.problem_lines)
             raise InputError(
-                f"not saved: {count} problem{'' if count == 1 else 's'} left, and with {'it' if count == 1 else 'them'} no "
+                f"not saved: {left} problem{'' if left == 1 else 's'} left, and with {'it' if left == 1 else 'them'} no "
                 "report can be made from it: save it as a draft, or mend first"
             )
         before, self.document = self.document, self.document.saved(self.text, over)
