@@ -380,6 +380,7 @@ class FormState(HasTraits):
     def rest(self) -> None:
         """What there is time for when nothing moves: sliders into the text, uncertainty, the plan, a look at the file."""
         self.find_bands()
+        self.find_backlogs()
         self.find_plan()
 
     def find_plan(self) -> None:
@@ -387,6 +388,12 @@ class FormState(HasTraits):
         self.settle()
         if self.results is not None and not self.is_whole:
             self.is_whole = self._follow(Results.whole)
+
+    def find_backlogs(self) -> None:
+        """The bands of the backlog of the scenario as it is."""
+        self.settle()
+        if self.results is not None and self.results.bands is None:
+            self._follow(Results.with_backlogs)
 
     def find_bands(self) -> None:
         """Sliders into the text, uncertainty, and whether somebody else has written the file."""

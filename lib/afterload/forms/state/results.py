@@ -28,13 +28,14 @@ class Results:
     """The results of one scenario: ``recovery`` with its uncertainty, ``bands`` of the backlog, and ``plan`` follow when there
     is time.
 
-    ``has_bands`` says that the first two have, which may be that there are none; ``is_whole`` that all have.
+    ``has_bands`` says that the first has, which may be that there is none; ``bands`` are None until they have; ``is_whole`` says
+    that all have.
     """
 
     loaded: LoadedScenario
     estimates: Estimates
     recovery: CoupledEstimate | None = None
-    bands: tuple[BacklogBand, ...] = ()
+    bands: tuple[BacklogBand, ...] | None = None
     plan: Plan | None = None
     has_bands: bool = False
 
@@ -46,7 +47,7 @@ class Results:
     @property
     def is_whole(self) -> bool:
         """True once uncertainty and plan are there too."""
-        return self.has_bands and self.plan is not None
+        return self.has_bands and self.bands is not None and self.plan is not None
 
     def with_bands(self) -> Results:
         """The same with the coupled recovery and its uncertainty."""
@@ -54,11 +55,16 @@ class Results:
             return self
         coupling = couple(self.loaded)
         recovery = None if coupling is None else estimate_recovery(coupling)
-        return replace(self, recovery=recovery, bands=backlog_bands(recovery), has_bands=True)
+        return replace(self, recovery=recovery, has_bands=True)
+
+    def with_backlogs(self) -> Results:
+        """The same with the bands of the backlog."""
+        found = self.with_bands()
+        return found if found.bands is not None else replace(found, bands=backlog_bands(found.recovery))
 
     def whole(self) -> Results:
         """The same with uncertainty and plan."""
-        found = self.with_bands()
+        found = self.with_backlogs()
         return found if found.plan is not None else replace(found, plan=build_plan(self.estimates))
 
     def changed(self, values: Sequence[tuple[DataPath, Any]]) -> Results:

@@ -55,7 +55,9 @@ class Editor:
             style={"button_width": "auto"},
         )
         self.results = ResultsView(form)
-        self.rest = Rest([(REST_S, form.find_bands), (0.0, self.results.settle), (PLAN_S, form.find_plan)])
+        works = [form.settle, form.find_bands, form.find_backlogs, self.results.settle, form.find_plan]
+        # One by one, so that a hand that moves again waits for one of them at most.
+        self.rest = Rest(list(zip((REST_S, 0.0, 0.0, 0.0, PLAN_S), works, strict=True)))
         self.sliders = SlidersView(form, self.group.value)
         self.group.observe(lambda change: self._look_at(change["new"]), names="value")
         self.outline = OutlineView(form)
@@ -168,5 +170,5 @@ class Editor:
         self.outline.follow()
         self.sliders.follow()
         self.variants.follow()
-        if form.results is not None and not form.results.has_bands:
+        if form.results is not None and form.results.bands is None:
             self.rest.touch()

@@ -59,15 +59,15 @@ class ResultsView:
         group = GROUPS[self.group]
         self.sentences.value = group.answer(results.estimates).html
         for name in group.charts:
-            self.charts[name].move(LIVE[name].data(results.estimates), is_stale=not results.has_bands)
-            if results.has_bands and LIVE[name].has_band:
+            self.charts[name].move(LIVE[name].data(results.estimates), is_stale=results.bands is None)
+            if results.bands is not None and LIVE[name].has_band:
                 self.charts[name].rest(band_rows(results.estimates, results.bands))
         if results.estimates is not self._settled:
             self.tables.add_class("af-stale")
         self._mark(self.bands, results.has_bands)
         self._mark(self.changes, results.is_whole)
         if results.has_bands:
-            told = band_words(results.bands)
+            told = band_words(results.bands or ())
             words = f'<p class="af-soft">{told}</p>' if told else ""
             self.bands.value = f"{table_html(bands_table(results.recovery))}{words}"
         if results.plan is not None:
