@@ -34,7 +34,7 @@ CHAPTER, RANGED = "02-fill-in.ipynb", "02-fill-in-ranged.ipynb"
 RANGES = """\
 uncertain:
   queues.orders.service_rate: {low: '1,600/min', high: '2,000/min'}
-  queues.orders.arrival_rate: {low: '100/min', high: '2,400/min'}
+  incident.outage: {low: 150 min, high: 200 min}
 """
 WATCH = """() => {
     window.steps = [];
