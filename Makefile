@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help report test check lab app bench format references constraints clean
+.PHONY: help report test check lab app bench fuzz format references constraints clean
 
 # The first of these that is new enough; else plain python3, whose age is then reported.
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -11,6 +11,7 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 VENV ?= .venv
 LAB_ARGS ?=
 APP_ARGS ?=
+FUZZ_ROUNDS ?= 3
 
 # One stamp for each set of packages. Paths stay relative: a clone may lie below a folder with a space in its name.
 BIN := $(VENV)/bin
@@ -51,6 +52,11 @@ bench: $(TEST) ## time the packet and the batch
 	$(BIN)/python tools/bench_plan.py
 	$(BIN)/python tools/bench_batch.py
 	$(BIN)/python tools/bench_live.py
+
+fuzz: $(TEST) ## new examples for every property test, then damaged files, until something breaks or FUZZ_ROUNDS are over
+	@set -e; for round in $$(seq $(FUZZ_ROUNDS)); do echo "round $$round of $(FUZZ_ROUNDS)"; \
+	AFTERLOAD_EXAMPLES=new $(BIN)/python -m pytest -q -n 2 -m hypothesis; \
+	$(BIN)/python tools/fuzz.py --seconds 60 --seed $$(date +%s); done
 
 format: $(TEST) ## format the code and notebooks, and mend what ruff can
 	$(BIN)/ruff check --fix .

@@ -64,6 +64,7 @@ from afterload.intake.importing import Imported, import_again
 from afterload.plan.compare import Comparison, Snapshot
 from afterload.plan.compare import compare as compare_snapshots
 from afterload.plan.exercises import Exercise, build_exercises
+from afterload.plan.kept import Entered, entered_beside
 from afterload.plan.snapshots import open_snapshot
 from afterload.replays import ReplayEstimate, estimate_replays
 from afterload.results import Results
@@ -316,13 +317,18 @@ class Workbook(Results):
         """The shortest sequence that empties the active state, and what each remedy leaves of it."""
         return race.race_figure(self.loaded, self.race_cases)
 
+    @cached_property
+    def entered(self) -> Entered:
+        """What people entered beside the plan: owners agreed on, due dates, progress and notes."""
+        return entered_beside(self.loaded.scenario.team)
+
     def plan_answer(self) -> Prose:
         """The plan in words."""
-        return plan.plan_answer(self.plan)
+        return plan.plan_answer(self.plan, self.entered)
 
     def plan_table(self) -> Table:
         """All lines of the plan, short."""
-        return plan.plan_table(self.plan)
+        return plan.plan_table(self.plan, self.entered)
 
     def worth(self) -> Shown:
         """Drain today and with each change alone."""
@@ -338,7 +344,7 @@ class Workbook(Results):
 
     def plan_details(self) -> Prose:
         """Every line of the plan, whole."""
-        return plan.plan_details(self.plan)
+        return plan.plan_details(self.plan, self.entered)
 
     @cached_property
     def exercises(self) -> tuple[Exercise, ...]:
@@ -513,8 +519,9 @@ def open_workbook(scenario: str, overrides: Overrides = None) -> Workbook:
     :func:`afterload.scenario.load_scenario` raises.
     """
     workbook = _OPENED.open(_checked(scenario), overrides)
-    # It reads a second scenario, and the files that this one names are not watched.
-    vars(workbook).pop("comparison", None)
+    # One reads a second scenario, and the files that it names are not watched; the other what people enter beside the packet.
+    for name in ("comparison", "entered"):
+        vars(workbook).pop(name, None)
     return workbook
 
 

@@ -300,11 +300,22 @@ class _Builder:
         ranges: dict[Input, Range] = {}
         labels: dict[Input, str] = {}
         for path, (low, likely, high) in self.loaded.ranges.items():
+            if self.is_idle(path):
+                words = f"its range counts for nothing here, since {path.rpartition('.')[0]}.capacity is given"
+                self.doubts.append(Doubt(ApproximationWarning, f"{path}: {words}"))
+                continue
             key = self.input_of(path)
             scale = 1 / likely if key.name == "arrivals" and likely > 0 else 1.0
             ranges[key] = Range(low * scale, likely * scale, high * scale)
             labels[key] = path
         return ranges, labels
+
+    def is_idle(self, path: str) -> bool:
+        """Whether a range is of a tested rate that stands for no capacity, since that is given."""
+        part, _, rest = path.partition(".")
+        name, _, field_name = rest.rpartition(".")
+        tested = part == "dependencies" and field_name == "tested_rate"
+        return tested and self.scenario.dependencies[name].capacity_per_min is not None
 
     def input_of(self, path: str) -> Input:
         """The model's input that a path of the scenario names."""

@@ -68,13 +68,11 @@ class YamlText:
 
     def get(self, path: DataPath) -> Any:
         """The value at a path; None where nothing stands."""
-        here = self._data
-        for part in path:
-            try:
-                here = here[part]
-            except (KeyError, IndexError, TypeError):
-                return None
-        return here
+        return _found(self._data, path)
+
+    def written(self, path: DataPath) -> Any:
+        """The same with its numbers as they are written; not to be changed."""
+        return _found(self.tree.data, path)
 
     def set(self, path: DataPath, value: Any) -> None:
         """Put a value at a path of keys, with the mappings above it where they are missing.
@@ -362,6 +360,15 @@ def inline(value: Any, in_flow: bool = True) -> str:
         # JSON text is YAML text.
         return json.dumps(value, ensure_ascii=False)
     return text
+
+
+def _found(data: Any, path: DataPath) -> Any:
+    for part in path:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
 
 
 def _child(node: Node, part: Any) -> Node | None:

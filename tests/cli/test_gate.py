@@ -83,6 +83,13 @@ def test_entries_of_an_earlier_run_are_taken_over(afterload, tmp_path):
     again = afterload("plan", ORDERS, "--format", "csv", "--kept", tmp_path / "p.csv").out
     assert next(csv.DictReader(again.splitlines()))["agreed_owner"] == "Ana"
     assert afterload("plan", ORDERS, "--kept", tmp_path / "none.csv").code == 3
+    # Written over the file that people work in, it keeps what they entered, and no file that is another one is lost.
+    assert afterload("plan", ORDERS, "--format", "csv", "-o", tmp_path / "p.csv").code == 0
+    with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
+        assert next(csv.DictReader(file))["agreed_owner"] == "Ana"
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    assert afterload("plan", ORDERS, "--format", "csv", "-o", tmp_path / "other.csv").code == 3
+    assert (tmp_path / "other.csv").read_text() == "a,b\n1,2\n"
 
 
 def test_exercises_are_written_for_both_tools(afterload, tmp_path):

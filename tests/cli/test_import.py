@@ -7,6 +7,8 @@ import json
 import pytest
 
 from afterload.resources import resource
+from afterload.scenario import load_scenario
+from afterload.scenario.evidence import standing
 
 MAPPING = {
     "EventSourceMappings": [
@@ -89,3 +91,67 @@ def test_wrong_options_end_with_3_and_write_nothing(afterload, files, arguments,
     assert done.code == 3
     assert words in done.err
     assert (files / "t.yaml").read_text() == before
+
+
+CLIENT = "clients.order-worker"
+
+
+@pytest.mark.parametrize(
+    ("path", "typed", "held"),
+    [
+        (f"{CLIENT}.version", "1.40", "1.40"),
+        (f"{CLIENT}.version", "'1.50'", "1.50"),
+        ("clients.new-worker.version", "1.10", "1.10"),
+        ("shared.account", "012345678901", "012345678901"),
+        ("shared.account", "123456789012", "123456789012"),
+        ("owner", "true", "true"),
+        ("owner", "1e3", "1e3"),
+        ("incident.name", "2025.10", "2025.10"),
+    ],
+)
+def test_a_value_for_text_is_written_as_it_was_typed(afterload, files, path, typed, held):
+    """A version of 1.40 is not 1.4, and a name may read as a number or a truth value."""
+    beside = ("--set", "clients.new-worker.sdk=boto3", "--set", "clients.new-worker.number=2") if "new" in path else ()
+    arguments = ("import", files / "mappings.json", "-o", files / "t.yaml", "--set", f"{path}={typed}", *beside)
+    done = afterload(*arguments)
+    assert done.code == 0, done.err
+    row = next(line for line in done.out.splitlines() if line.startswith(f"{path} "))
+    assert held in row
+    loaded = load_scenario(files / "t.yaml")
+    found = loaded.scenario
+    for part in path.split("."):
+        found = found[part] if isinstance(found, dict) else getattr(found, part)
+    assert found == held
+    assert standing(loaded, path).basis == "guessed"
+    # The same again changes nothing.
+    text = (files / "t.yaml").read_text()
+    assert afterload(*arguments).err == f"{files / 't.yaml'}: nothing changed\n"
+    assert (files / "t.yaml").read_text() == text
+
+
+def test_a_version_is_another_one_than_what_stands_there(afterload, files):
+    path = files / "t.yaml"
+    text = path.read_text().replace("version: 1.43.11", "version: 1.4")
+    path.write_text(text)
+    done = afterload("import", files / "mappings.json", "-o", path, "--set", f"{CLIENT}.version=1.40")
+    assert done.code == 0, done.err
+    assert load_scenario(path).scenario.clients["order-worker"].version == "1.40"
+
+
+def test_a_field_within_a_part_and_a_name_with_dots_can_be_set(afterload, files):
+    path = files / "t.yaml"
+    text = path.read_text()
+    assert text.count("\n  order-worker:") == 2
+    path.write_text(text.replace("\n  order-worker:", "\n  order.worker:", 1))
+    values = (
+        "--set",
+        "queues.orders.resources.queue_url=https://example.org/q",
+        "--set",
+        "clients.order.worker.number=77",
+    )
+    done = afterload("import", files / "mappings.json", "-o", path, *values)
+    assert done.code == 0, done.err
+    found = load_scenario(path).scenario
+    assert found.queues["orders"].resources.queue_url == "https://example.org/q"
+    assert found.clients["order.worker"].number == 77
+    assert list(found.queues) == ["orders"]

@@ -140,12 +140,6 @@ def test_queues_at_random_are_the_exact_backlog_model(load, step):
     # a step that is seen at its end, and at the restore it is a matter of rounding.
     has_one_age = load.backlog_before > 0.0 and load.arrivals.rates_per_min[0] == 0.0
     assume(not has_one_age or (load.outage_min % 1 == 0.0 and load.outage_min not in limits(load)))
-    # Work set aside while nothing at all is left over for it: the exact model never looks at its age, this one does once.
-    assume(
-        load.order == "fifo"
-        or load.deadline_min is None
-        or load.service_rate_per_min not in load.arrivals.rates_per_min
-    )
     # The exact model takes a ramp in parts of a second, each at its mean rate; this one follows the straight line.
     # Work that the ramp sets aside within a step expires within a step, which is seen at the end of it.
     # At the very end of the longest horizon it is a matter of rounding whether a drain is still seen.
@@ -174,6 +168,29 @@ def test_work_past_its_deadline_at_the_restore_is_discarded_at_once(order, sidel
     assert exact.discarded_past_deadline == pytest.approx(discarded)
     assert seen.drain_min[0, 0] == pytest.approx(drain)
     assert exact.drain_min == pytest.approx(drain)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.101, 3.0])
+def test_a_ramp_from_nothing_leaves_capacity_for_old_work_at_once(rate):
+    # 10 items wait, nothing more arrives, all are past their deadline: they take no time, whatever comes up how slowly.
+    load = QueueLoad(
+        RateProfile([0, 100, 480], [0.1, 0.0]), rate, 172, deadline_min=5, order="lifo",
+        item_time_s=2, ramp=Ramp(0, 0.5, 4),
+    )  # fmt: skip
+    for seen in (simulate(alone(load)), recover(load)):
+        assert np.ravel(seen.discarded_past_deadline)[0] == pytest.approx(10)
+        assert np.ravel(seen.drain_min)[0] == 0.0
+
+
+@pytest.mark.parametrize("step", [1.0, 0.5, 0.25])
+def test_work_set_aside_is_not_discarded_before_its_turn(step):
+    # By hand: 0.2/min come for 6 min, 0.1/min are served from minute 2 on, newest first, so nothing set aside has its turn
+    # before minute 6. What came before minute 2 (0.4) is lost to retention by minute 5, and of the 0.1/min set aside after
+    # that another 0.1 by minute 6. Then the 0.2 that came from minute 3 to 5 are past their deadline.
+    load = QueueLoad(RateProfile([0, 6, 12], [0.2, 0.0]), 0.1, 2, retention_min=3, deadline_min=1, order="lifo")
+    for seen in (simulate(alone(load), step_min=step), recover(load)):
+        assert np.ravel(seen.lost_to_retention)[0] == pytest.approx(0.5)
+        assert np.ravel(seen.discarded_past_deadline)[0] == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("step", [1.0, 0.5, 0.25])
@@ -291,3 +308,12 @@ def test_capacity_is_removed_while_launches_fail_and_never_below_the_velocity_li
     course = trace(system, horizon_min=60)
     at = dict(zip(course.times_min.tolist(), course.in_service[:, 0].tolist(), strict=True))
     assert (at[10.0], at[30.0], at[32.0]) == (80, 55, 75)
+
+
+def test_what_is_asked_of_a_dependency_is_known_where_nothing_has_to_recover():
+    """12,000 requests a minute and 300 of control traffic, healthy at the restore: that is what it gets, and not nothing."""
+    part = CoupledDependency(90_000, control_per_min=300, fresh_per_min=12_000, attempts_failing=3)
+    assert simulate(CoupledSystem(26, 26, (), (part,))).peak_attempts_per_min.tolist() == [[12_300]]
+    # Behind a cache that answers nothing at first and four in five later, it is five times as much, for as long as there is.
+    cold = replace(part, hit_at_rest=0.8, hit_at_restore=0.0, cache_fill_min=5)
+    assert simulate(CoupledSystem(26, 26, (), (cold,))).peak_attempts_per_min[0, 0] == pytest.approx(60_300)

@@ -241,6 +241,16 @@ def test_overrides_stand_as_changes_that_are_not_saved(orders: Path) -> None:
         FormState(str(orders), {"queues.orders.arrival": "1500/min"})
 
 
+@pytest.mark.parametrize(("typed", "held"), [("true", "true"), ("1.40", "1.40"), ("2025", "2025")])
+def test_an_override_of_text_stands_as_it_was_typed(orders: Path, typed: str, held: str) -> None:
+    """As a report with the same words takes it."""
+    for path in ("owner", "clients.order-worker.source"):
+        form = FormState(str(orders), [f"{path}={typed}"])
+        assert form.results is not None
+        found = form.results.loaded.scenario
+        assert held == (found.owner if path == "owner" else found.clients["order-worker"].source)
+
+
 # The file.
 
 

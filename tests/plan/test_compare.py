@@ -7,10 +7,13 @@ import json
 import pytest
 
 from afterload.errors import InputError
+from afterload.estimates import estimate
 from afterload.figures.compare import compare_answer, compare_markdown, compare_text
-from afterload.plan import plan_json
+from afterload.plan import Plan, plan_json
 from afterload.plan.compare import Snapshot, compare
 from afterload.plan.snapshots import open_snapshot
+from afterload.resources import resource
+from afterload.scenario import load_scenario_text
 
 
 def snapshot(made):
@@ -85,8 +88,10 @@ def test_a_damaged_run_is_refused(queue, tmp_path, change, words):
     change(record)
     path = tmp_path / "t-plan.json"
     path.write_text(json.dumps(record), encoding="utf-8")
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=words) as caught:
         open_snapshot(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert str(caught.value).endswith(": run the report anew")
 
 
 def test_text_and_markdown_hold_every_difference(queue):
@@ -96,3 +101,28 @@ def test_text_and_markdown_hold_every_difference(queue):
         for item in (*found.inputs, *found.results):
             assert item.after in text
     assert "| input | before | after | note |\n| --- | --- | --- | --- |" in compare_markdown(found)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"), [("1.40", "1.4", True), ("1.40", "'1.40'", False), ("1.40", "1.40", False)]
+)
+def test_a_version_is_compared_as_it_is_written(tmp_path, one, other, differ):
+    """1.40 and 1.4 are two versions; with quotes or without, it is the same one, also after a run's JSON."""
+    text = resource("data", "scenarios", "orders.yaml").read_text(encoding="utf-8")
+    found = []
+    for place, version in enumerate((one, other)):
+        estimates = estimate(load_scenario_text(text.replace("1.43.11", version), tmp_path / f"{place}.yaml"))
+        snapshot = Snapshot.of(estimates, Plan((), ()))
+        found.append(Snapshot.from_record(json.loads(json.dumps(snapshot.record()))))
+    inputs = [(item.name, item.before, item.after) for item in compare(*found).inputs]
+    assert inputs == ([("clients.order-worker.version", "1.40", "1.4")] if differ else [])
+
+
+def test_a_number_in_other_digits_is_no_difference(tmp_path):
+    text = resource("data", "scenarios", "orders.yaml").read_text(encoding="utf-8")
+    assert text.count("failure_share: 2 %\n") == 1
+    found = [
+        Snapshot.of(estimate(load_scenario_text(each, tmp_path / "t.yaml")), Plan((), ()))
+        for each in (text.replace("2 %\n", "0.02\n"), text.replace("2 %\n", "0.020\n"))
+    ]
+    assert compare(*found).same

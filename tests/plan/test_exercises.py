@@ -281,3 +281,17 @@ def test_a_scenario_with_nothing_says_so(write: Callable[..., tuple[Exercise, ..
     assert [bool(item.nothing) for item in made] == [True, False, True, True, True, True, True]
     assert all(item.nothing.endswith(".") for item in made if item.nothing)
     assert exercise_fis(made[0]) is None
+
+
+def test_lines_for_people_stand_in_the_description(write: Callable[..., tuple[Exercise, ...]]) -> None:
+    """A consumer that no command of a service holds is held by its people: the experiment says how."""
+    queue = {"arrival_rate": "1,200/min", "service_rate": "6,000/min", "item_time": "2 s", "dependency": "table"}
+    parts = {"queues": {"q": queue}, "dependencies": {"table": {"tested_rate": "3,000/min", "direct_rate": "500/min"}}}
+    found = 0
+    for exercise in write(**parts):
+        text = exercise_chaostoolkit(exercise)["description"]
+        for command, _ in exercise.commands:
+            assert command.startswith("# ")
+            assert command.removeprefix("# ") in text
+            found += 1
+    assert found >= 4

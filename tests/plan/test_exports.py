@@ -7,13 +7,17 @@ import io
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.plan.conftest import DEPENDENCIES, QUEUE
 
 from afterload.plan import plan_csv, plan_json, plan_markdown
 from afterload.plan.exports import plan_records
 from afterload.plan.wording import signed_minutes, worth
+from afterload.plan.worth import edited
+from afterload.scenario import load_scenario
 
 Make = Callable[..., Any]
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "=HYPERLINK(\"http://x\";\"y\")", "＝1", "|cmd", "plain, with comma"]  # fmt: skip
@@ -63,7 +67,9 @@ def test_csv_round_trips(whole: Any) -> None:
             elif isinstance(value, list):
                 assert row[key].removeprefix("'") == "\n".join(value)
             elif isinstance(value, dict):
-                assert row[key] == "\n".join(f"{path}={item}" for path, item in value.items())
+                written = [line.partition("=") for line in row[key].split("\n") if line]
+                read = {path: text if isinstance(value[path], str) else json.loads(text) for path, _, text in written}
+                assert read == value
             else:
                 assert row[key].removeprefix("'") == str(value)
 
@@ -176,3 +182,34 @@ def test_the_json_fits_its_schema(example: str) -> None:
     del document["changes"][0]["status"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document, schema)
+
+
+def test_the_edit_of_a_line_can_be_set_as_it_stands_in_the_csv(make: Make, tmp_path: Path) -> None:
+    """What is copied from a cell behind --set gives the scenario that the worth of the line was computed with."""
+    layers = [{"name": "a", "tries": 3}, {"name": "b", "tries": 2}]
+    fleet = {"running": 600, "needed": 600, "removal_automation": ["Terminate", {"name": "reaper", "pause": "off"}],
+             "target_group": {"targets": [300, 300]}, "launches_from": "30 min", "removal_rate": "10/min"}  # fmt: skip
+    fast = {**QUEUE, "service_rate": "6,000/min", "goes_stale_after": "15 min"}
+    called = {**DEPENDENCIES["table"], "attempts_while_failing": 3, "direct_rate": "1,200/min"}
+    made = make(
+        queues={"q": fast},
+        dependencies={"table": called},
+        call_stacks={"s": {"layers": layers}},
+        fleets={"f": fleet},
+        plan_automation="published",
+    )
+    cells = {row["id"]: row["edit"] for row in csv.DictReader(io.StringIO(plan_csv(made.plan), newline=""))}
+    changes = {item.change for item in made.plan.items if item.edit}
+    assert {
+        "standard-retries",
+        "pause-list",
+        "ramp-limit",
+        "drain-cap",
+        "version-guard",
+        "target-group-thresholds",
+    } <= changes
+    for item in made.plan.items:
+        if item.edit:
+            assert "None" not in cells[item.id]
+            set_so = load_scenario(tmp_path / "t.yaml", cells[item.id].split("\n"))
+            assert set_so.scenario == edited(made.estimates.loaded, [item.edit]).scenario, item.id

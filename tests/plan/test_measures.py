@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.plan.test_catalogue import LASTING, MISSING, fleet, one
+from tests.plan.test_catalogue import BUDGET, LASTING, MISSING, fleet, one
 
 from afterload.figures.plan import plan_answer, plan_details
 from afterload.plan import plan_markdown
@@ -109,3 +109,37 @@ def test_what_moves_nothing_says_so(make: Make) -> None:
     line = make(**one(**LASTING)).line("measure-recovery:team")
     assert measure_lines(line) == MeasureLines((), ())
     assert still_words(MeasureLines((), ("a",))) == "Moves no measure of the recovery, in any draw."
+
+
+def sentences(answer: Any) -> list[str]:
+    return [line for line in answer.text.split("\n") if line.startswith("The change ")]
+
+
+def test_the_answer_names_the_best_line_once_and_leaves_the_rest_to_it(make: Make) -> None:
+    made = make(**one(**STALE))
+    place = [item.id for item in made.plan.about].index("age-limit:queues.q") + 1
+    assert sentences(plan_answer(made.plan)) == [
+        f"The change with the most minutes is line {place}, an age limit and an on-failure destination where work goes stale on "
+        "queues.q. Buys 314 min of drain (344 min to 30 min) at the price of 188,400 items expired or discarded, no items today."
+    ]
+
+
+def test_the_answer_names_what_ends_a_drain_that_never_ends(make: Make) -> None:
+    """No minutes are bought of never, so that the change that is worth most had no word in the answer."""
+    made = make(**BUDGET)
+    ending = {item.id: item.planned_min for item in made.plan.open if item.drain is not None and item.drain.ended}
+    assert len(ending) > 1
+    assert not any(item.bought_min for item in made.plan.open)
+    [best] = [item for item in made.plan.about if item.planned_min == min(ending.values()) and item.id in ending][:1]
+    [sentence] = sentences(plan_answer(made.plan))
+    assert sentence.startswith(
+        f"The change that alone ends the drain soonest is line {made.plan.about.index(best) + 1}, "
+    )
+    assert sentence.endswith(f"Brings the drain from never to {format_minutes(best.planned_min)}.")
+    assert "In brackets behind a measure" in plan_answer(made.plan).text
+
+
+def test_a_plan_that_buys_no_minutes_names_no_line(make: Make) -> None:
+    made = make(**fleet(**MISSING))
+    assert made.plan.open
+    assert sentences(plan_answer(made.plan)) == []

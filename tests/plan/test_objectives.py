@@ -9,6 +9,7 @@ import pytest
 from afterload.coupling import couple, estimate_recovery
 from afterload.errors import InputError
 from afterload.estimates import estimate
+from afterload.plan.compare import Snapshot
 from afterload.plan.objectives import junit, read_objective, verdicts
 from afterload.plan.worth import measured_recovery
 from afterload.scenario import load_scenario
@@ -128,3 +129,27 @@ def test_junit_counts_and_escapes(queue):
     failed = [case for case in suite if case.find("failure") is not None]
     assert [case.get("name") for case in failed] == ["drain (likely)"]
     assert "344 min, objective 100 min" in failed[0].find("failure").get("message")
+
+
+def test_what_a_scenario_does_not_have_is_not_judged(make, queue):
+    """Without a queue nothing drains, and without a dependency nothing gets attempts: neither is met, or broken."""
+    asked = {"fresh": 20, "drain": 20, "lost": 0, "attempts": 12_000}
+    layers = [{"name": "a", "tries": 1}]
+    called = {"table": {"tested_rate": "90,000/min", "direct_rate": "12,000/min"}}
+    api = make(dependencies=called, call_stacks={"s": {"layers": layers}})
+    assert [item.words for item in verdicts(api.estimates, asked)] == [
+        "met: attempts of team: 12,000/min, objective 12,000/min"
+    ]
+    assert not of(api, attempts=11_999)["attempts", "likely"].met
+    assert verdicts(api.estimates) == ()
+    alone = queue("dependencies={}", dependency="none")
+    assert {item.name for item in verdicts(alone.estimates, asked)} == {"fresh", "drain", "lost"}
+
+
+def test_a_comparison_tells_no_result_of_what_is_not_there(make):
+    layers = [{"name": "a", "tries": 1}]
+    called = {"table": {"tested_rate": "90,000/min", "direct_rate": "12,000/min"}}
+    api = make(dependencies=called, call_stacks={"s": {"layers": layers}})
+    results = Snapshot.of(api.estimates, api.plan).results
+    assert results["attempts a minute at the busiest dependency, as the scenario starts"] == "12,000/min"
+    assert not any(word in name for name in results for word in ("queue", "items", "capacity"))

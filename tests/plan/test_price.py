@@ -110,7 +110,7 @@ class TestLines:
         assert words in details.text
         assert words in details.html
         assert f"Money: {words}" in plan_markdown(made.plan, made.estimates)
-        body = next(issue["body"] for issue in json.loads(github_json(made.plan, {})) if issue["id"] == item.id)
+        body = next(issue["body"] for issue in json.loads(github_json(made.plan, {}, "T")) if issue["id"] == item.id)
         assert f"Money: {words}" in body
         record = next(r for r in json.loads(plan_json(made.plan, made.estimates))["changes"] if r["id"] == item.id)
         hours = 260 * 2 / 60 * 730

@@ -148,7 +148,8 @@ def test_caps_by_hand(written: Callable[..., Runbook]) -> None:
     found = re.findall(r"MaximumConcurrency=(\d+)", "\n".join(runbook.steps[5].commands))
     assert found == ["111", "155"]
     assert (
-        runbook.steps[5].commands[-1] == f"aws lambda update-event-source-mapping --uuid {UUID} --scaling-config '{{}}'"
+        runbook.steps[5].commands[-1]
+        == f"aws lambda update-event-source-mapping --uuid {UUID} --enabled --scaling-config '{{}}'"
     )
     assert runbook.steps[0].commands == (f"aws lambda update-event-source-mapping --uuid {UUID} --no-enabled",)
 
@@ -393,3 +394,35 @@ def test_names_cannot_break_the_file(load: Callable[..., LoadedScenario]) -> Non
     outside = re.sub(r"^(`{3,})sh\n.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
     assert "script" in outside
     assert not re.search(r"(?<!\\)[<*|]", outside)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        # 1.5 at once: no cap that the service takes lets it begin before the limits are lifted.
+        {"arrival_rate": "30/min", "service_rate": "45/min"},
+        {"arrival_rate": "30/min", "service_rate": "45/min", "drain_cap": {"concurrency": 9}},
+        {"arrival_rate": "30/min", "service_rate": "45/min", "provisioned_pollers": {"minimum": 2, "maximum": 8}},
+        {"service": "stream-lambda", "stream": {"shards": 4, "batch_size": 100, "batch_time": "1 s"}},
+        {"service": "lambda-async"},
+        {"service": "lambda-async", "reserved_concurrency": 40},
+    ],
+)
+def test_what_the_first_step_stops_runs_after_the_last(written: Callable[..., Runbook], fields: dict[str, Any]) -> None:
+    """Followed to its end, the runbook leaves no consumer stopped."""
+    runbook = written(queues={"q": {**QUEUE, **fields}}, dependencies=TABLE)
+    runs = True
+    states = []
+    for step in runbook.steps:
+        for words in (shlex.split(command, comments=True) for command in step.commands):
+            if "--no-enabled" in words or words[-2:] == ["--reserved-concurrent-executions", "0"]:
+                runs = False
+            elif (
+                "--enabled" in words
+                or "delete-function-concurrency" in words
+                or words[-2:-1] == ["--reserved-concurrent-executions"]
+            ):
+                runs = True
+        states.append(runs)
+    assert (states[0], states[-1]) == (False, True)

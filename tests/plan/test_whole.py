@@ -84,7 +84,7 @@ def test_a_line_that_makes_the_drain_longer_is_named_everywhere() -> None:
     assert told in plan_details(made.plan).html
     records = {record["id"]: record for record in json.loads(plan_json(made.plan, made.estimates))["changes"]}
     assert records[steps.id]["mind"] == told
-    issues = {issue["id"]: issue["body"] for issue in json.loads(github_json(made.plan, {}))}
+    issues = {issue["id"]: issue["body"] for issue in json.loads(github_json(made.plan, {}, "T"))}
     assert f"Mind: {told}" in issues[steps.id]
     assert all("Mind:" not in body for name, body in issues.items() if not mind(made.plan, by_id(made.plan, name)))
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import pytest
 
+from afterload.coupling import couple
 from afterload.errors import InputError, ModelError
 from afterload.estimates import estimate
 from afterload.plan import build_plan
-from afterload.plan.worth import CASES, MEASURES, appraise, edited
+from afterload.plan.worth import CASES, MEASURES, Appraiser, appraise, edited
 from afterload.resources import resource
 from afterload.scenario import load_scenario, load_scenario_text
 
 ORDERS = "builtin:scenarios/orders.yaml"
+STACK = {"s": {"layers": [{"name": "a", "tries": 1}]}}
 
 
 @pytest.fixture(scope="module", params=["orders", "render-fleet", "payments"])
@@ -123,3 +126,41 @@ def test_a_change_that_settles_the_only_uncertain_value():
     assert (moved.before, moved.after) == (pytest.approx(344), pytest.approx(172))
     assert 258 - 172 < moved.p10 < 344 - 172 < moved.p90 < 516 - 172
     build_plan(estimate(load_scenario_text(ranged, path)))
+
+
+TESTED = {"dependencies.table.tested_rate": {"low": "2,900/min", "high": "3,100/min"}}
+BORNE = {"dependencies.table.capacity": {"low": "2,900/min", "high": "3,100/min"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "uncertain"),
+    [
+        ({}, TESTED),
+        ({"capacity": "3,000/min"}, TESTED),
+        ({"capacity": "3,000/min"}, {**TESTED, **BORNE}),
+        ({"capacity": "3,000/min"}, {**BORNE, **TESTED}),
+    ],
+)
+def test_a_range_of_a_tested_rate_does_not_undo_the_capacity_that_a_change_gives(make, given, uncertain):
+    """1,200/min of three attempts each keep a dependency down that bears less than 3,600/min, so that with just that it heals
+    at once, in every draw: the capacity that is given counts, whatever it was tested to."""
+    table = {"tested_rate": "3,000/min", "direct_rate": "1,200/min", "attempts_while_failing": 3, **given}
+    made = make(dependencies={"table": table}, call_stacks=STACK, uncertain=uncertain)
+    item = made.line("dependency-headroom:dependencies.table")
+    assert item.edit == {"dependencies.table.capacity": "3600/min"}
+    down = item.worths[CASES[1]].alone["collapsed_min"]
+    assert (down.before, down.after) == (None, 0)
+    words = (
+        "dependencies.table.tested_rate: its range counts for nothing here, since dependencies.table.capacity is given"
+    )
+    told = [doubt.text for doubt in couple(made.estimates.loaded).doubts]
+    assert (words in told) == bool(given)
+
+
+def test_a_range_of_a_tested_rate_is_of_what_it_bears_where_that_is_not_given(make):
+    """Just below 3,600/min of attempts it stays down: of the draws between 3,400 and 3,800 some heal and some do not."""
+    table = {"tested_rate": "3,600/min", "direct_rate": "1,200/min", "attempts_while_failing": 3}
+    uncertain = {"dependencies.table.tested_rate": {"low": "3,400/min", "high": "3,800/min"}}
+    made = make(dependencies={"table": table}, call_stacks=STACK, uncertain=uncertain)
+    measured = Appraiser.of(made.estimates.loaded).measured(case=CASES[1]).values["collapsed_min"]
+    assert set(measured[1:]) == {0.0, math.inf}

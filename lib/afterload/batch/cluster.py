@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from afterload.batch.jobs import Job
-from afterload.batch.parcel import Parcel, pack_team
+from afterload.batch.parcel import Parcel, entered_since, pack_team
 from afterload.batch.remote import Answer, Identity, identity, run_parcel, stop_batch
 from afterload.errors import ClusterError, OutputError
 from afterload.files import write_all
@@ -290,6 +290,11 @@ class Cluster:
         if answer.problem is not None and answer.problem.kind == "cancelled":
             return self._resent(flight, Problem("killed", f"its worker was closed {SENDS} times"))
         told, job = answer.told, flight.parcel.job
+        entered = entered_since(flight.parcel) if answer.files else ""
+        if entered:
+            # What was made elsewhere does not know of it, and would be written over it.
+            words = f"{entered}: was changed while the packet was made, so that nothing is written: make it anew"
+            return Ended(job, {"problem": {"kind": "output", "text": words}}, answer.problem, answer.seconds)
         try:
             write_all({job.folder / name: zlib.decompress(content) for name, content in answer.files.items()})
         except OutputError as problem:

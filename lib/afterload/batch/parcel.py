@@ -26,7 +26,18 @@ from afterload.resources import BUILTIN, inputs_below, resource
 if TYPE_CHECKING:
     from afterload.report.workers import Problem
 
-__all__ = ["MOST_BYTES", "Parcel", "Stay", "collect", "make_away", "pack_team", "rescue_away", "unpack", "warm_up"]
+__all__ = [
+    "MOST_BYTES",
+    "Parcel",
+    "Stay",
+    "collect",
+    "entered_since",
+    "make_away",
+    "pack_team",
+    "rescue_away",
+    "unpack",
+    "warm_up",
+]
 
 # Input files of one team, as they are on the disk.
 MOST_BYTES = 512 * 1024 * 1024
@@ -116,9 +127,25 @@ def _inputs(job: Job) -> Iterable[str]:
     yield from (path for path in reads if not path.startswith(shipped))
     yield from map(str, job.chapters)
     # What people have entered beside the plan of an earlier run.
-    plan = job.folder.absolute() / f"{job.id}-plan.csv"
+    plan = _plan_of(job)
     if plan.exists():
         yield str(plan)
+
+
+def _plan_of(job: Job) -> Path:
+    return job.folder.absolute() / f"{job.id}-plan.csv"
+
+
+def entered_since(parcel: Parcel) -> str:
+    """The plan's CSV, if somebody has saved it since the parcel was packed; empty text if nobody has."""
+    plan = _plan_of(parcel.job)
+    real = os.path.realpath(plan)
+    packed = next((zlib.decompress(content) for name, _, content in parcel.files if name == real), None)
+    try:
+        now = Path(real).read_bytes()
+    except OSError:
+        now = None
+    return "" if now == packed else str(plan)
 
 
 def _links(path: Path, found: dict[str, str]) -> None:

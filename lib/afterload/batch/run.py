@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,8 +143,12 @@ def run_batch(plan: Plan, given: Sequence[Given], progress_quiet: bool, log: Jso
     checker = Checker()
     jobs = make_jobs(plan, given)
     by_id = {item.id: item for item in given}
-    for job in jobs:
-        manifest = checker.current(job.folder, job.basis) if plan.resume else None
+    manifests: list[dict[str, Any] | None] = [None] * len(jobs)
+    if plan.resume:
+        # Most of this is hashing of packets, at which threads run side by side.
+        with ThreadPoolExecutor(plan.workers) as threads:
+            manifests = list(threads.map(lambda job: checker.current(job.folder, job.basis), jobs))
+    for job, manifest in zip(jobs, manifests, strict=True):
         if manifest is None:
             todo.append(job)
         else:

@@ -63,9 +63,9 @@ def import_(
     from afterload.figures.account import account_text
     from afterload.intake.importing import Wishes, import_files
     from afterload.plan.snapshots import undone_since
-    from afterload.scenario import load_scenario_text, read_overrides
+    from afterload.scenario import load_scenario_text
+    from afterload.scenario.overrides import gather_overrides
     from afterload.units import read_zone
-    from afterload.yamltree import plain
 
     path = Path(target)
     text = _existing(path, team, zone)
@@ -74,7 +74,7 @@ def import_(
         date=day.date() if isinstance(day, datetime) else None,
         subjects=_subjects(subjects, files),
         series=series,
-        values=plain(read_overrides(overrides)),
+        values=gather_overrides(overrides),
         rejected=frozenset(rejected),
     )
     imported = import_files(files, text, path, wishes)

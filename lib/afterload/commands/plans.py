@@ -94,7 +94,8 @@ FORMATS = ("markdown", "csv", "json", "jira", "github", "github-json")
 @click.option(
     "--kept",
     metavar="CSV",
-    help="A plan's CSV of an earlier run: owner, due date, progress and note are taken from it.",
+    help="A plan's CSV of an earlier run: owner, due date, progress and note are taken from it. With --format csv that is the "
+    "file to write, if there is one.",
 )
 @click.option("-o", "--output", "target", type=click.Path(dir_okay=False), help="File to write; printed by default.")
 def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str | None, target: str | None) -> None:
@@ -110,16 +111,19 @@ def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str
 
     if kept is not None and not Path(kept).exists():
         raise NotFoundError(f"{kept}: no such file")
-    entered = read_kept(kept) if kept is not None else {}
+    # A file that is written anew may hold what people entered, too.
+    beside = kept if kept is not None else target if form == "csv" else None
+    entered = read_kept(beside) if beside is not None else {}
     estimates = estimate(load_scenario(file, overrides))
     built = build_plan(estimates, order)  # type: ignore[arg-type]
+    team = estimates.loaded.scenario.team
     writers: dict[str, Callable[[], str]] = {
         "markdown": lambda: plan_markdown(built, estimates, entered),
         "csv": lambda: plan_csv(built, entered),
         "json": lambda: plan_json(built, estimates, entered),
-        "jira": lambda: jira_csv(built, entered),
-        "github": lambda: github_script(built, entered),
-        "github-json": lambda: github_json(built, entered),
+        "jira": lambda: jira_csv(built, entered, team),
+        "github": lambda: github_script(built, entered, team),
+        "github-json": lambda: github_json(built, entered, team),
     }
     text = writers[form]()
     if target is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -10,12 +11,15 @@ from afterload.figures.figure import Prose, Table
 from afterload.figures.words import sentence_list
 from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, Plan, PlanItem
 from afterload.plan.change import counted
+from afterload.plan.kept import GONE, NOTHING_ENTERED, Entered, entries, gone, owner_agreed
 from afterload.plan.measures import COLUMNS, measure_lines, still_words
 from afterload.plan.whole import mind, worsened_words
-from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, worth
+from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, short_worth, worth
 
 __all__ = ["plan_answer", "plan_details", "plan_table"]
 
+# Minutes bought below this are those of rounding.
+ROUNDING_MIN = 1e-6
 
 ORDER_WORDS = {
     "guide": "the guide's order of change, then minutes bought",
@@ -25,27 +29,23 @@ ORDER_WORDS = {
 }
 
 
-def plan_answer(plan: Plan) -> Prose:
-    """The plan in words: how many lines are open, and the first of them."""
+def plan_answer(plan: Plan, entered: Entered = NOTHING_ENTERED) -> Prose:
+    """The plan in words: how many lines are open, which buys most, and for how many of them people entered something."""
     count = {status: sum(item.status == status for item in plan.items) for status in (DO, NEEDS_EVIDENCE, IN_PLACE)}
     lines = [
         f"{counted(count[DO], 'change').capitalize()} {_is(count[DO])} to do, {count[NEEDS_EVIDENCE] or 'none'} "
         f"{'needs' if count[NEEDS_EVIDENCE] == 1 else 'need'} evidence first, {count[IN_PLACE] or 'none'} "
         f"{_is(count[IN_PLACE])} in place."
     ]
-    timed = [item for item in plan.open if item.bought_min]
-    if timed:
-        best = max(timed, key=lambda item: item.bought_min or 0.0)
-        lines.append(
-            f"The change with the most minutes is {plan.change(best).title.lower()} on {best.target}: {worth(best)}"
-        )
+    lines += _best(plan)
     lines += worsened_words(plan)
+    lines += _told(plan, entered)
     lines.append(
         f"Order: {ORDER_WORDS[plan.order]}. Minutes are those of the coupled recovery with the change alone; a change "
         "without minutes says what else it bounds, and one that buys nothing here says so. Words in capitals in a "
         "command, such as MAPPING_UUID, stand for your own names."
     )
-    if plan.appraisal is not None and timed:
+    if plan.appraisal is not None and any(item.worths is not None for item in plan.open):
         draws = plan.appraisal.draws
         lines.append(
             "In brackets behind a measure stands P10 to P90 of its difference "
@@ -53,19 +53,57 @@ def plan_answer(plan: Plan) -> Prose:
                "over draws of uncertain inputs: this scenario has none, so that both are the difference itself.")
         )  # fmt: skip
     if plan.absent:
-        names = ", ".join(change.title[0].lower() + change.title[1:] for change in plan.absent)
+        names = ", ".join(_inside(change.title) for change in plan.absent)
         lines.append(
             f"The scenario has nothing for {len(plan.absent)} of {len(plan.changes)} changes of the catalogue: {names}."
         )
     return sentence_list(lines)
 
 
+def _best(plan: Plan) -> Iterator[str]:
+    """The line that buys most of the drain, in a sentence; what else it bounds and costs stands with the line."""
+    ending = [item for item in plan.open if item.drain is not None and item.drain.ended]
+    timed = [item for item in plan.open if (item.bought_min or 0.0) > ROUNDING_MIN]
+    if ending:
+        best = min(ending, key=lambda item: item.planned_min or 0.0)
+        which = "The change that alone ends the drain soonest"
+    elif timed:
+        best, which = max(timed, key=lambda item: item.bought_min or 0.0), "The change with the most minutes"
+    else:
+        return
+    line = f"line {plan.about.index(best) + 1}, {_inside(plan.change(best).title)} on {best.target}"
+    yield f"{which} is {line}. {short_worth(best)}"
+
+
+def _told(plan: Plan, entered: Entered) -> Iterator[str]:
+    """For how many lines people entered something, and what became of the rest."""
+    if entered.problem:
+        yield f"What people entered beside an earlier plan cannot be shown: {entered.problem}."
+    if not entered.kept:
+        return
+    left = gone(entered.kept, (item.id for item in plan.items))
+    words = f"People have entered an owner, a due date, progress or a note for {counted(len(entered.kept), 'line')}"
+    if left:
+        words += f", of which {len(left)} {_is(len(left))} {GONE}"
+    yield f"{words}."
+
+
+def _inside(title: str) -> str:
+    """A title within a sentence."""
+    return title[0].lower() + title[1:]
+
+
 def _is(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def plan_table(plan: Plan) -> Table:
-    """All lines of the plan, short; each leads to its section of :func:`plan_details`."""
+def plan_table(plan: Plan, entered: Entered = NOTHING_ENTERED) -> Table:
+    """All lines of the plan, short; each leads to its section of :func:`plan_details`.
+
+    The owner is the one agreed on, where people entered one; due date and progress have columns if any line has them.
+    """
+    told = {item.id: dict(entries(entered.kept.get(item.id, {}))) for item in plan.about}
+    columns = [name for name in ("due", "progress") if any(name in entry for entry in told.values())]
     records = [
         {
             "#": str(place),
@@ -73,7 +111,8 @@ def plan_table(plan: Plan) -> Table:
             "where": item.target,
             "status": item.status,
             "minutes bought": minutes_bought(item),
-            "owner": item.owner,
+            "owner": owner_agreed(entered.kept, item.id, item.owner),
+            **{name: told[item.id].get(name, "") for name in columns},
         }
         for place, item in enumerate(plan.about, 1)
     ]
@@ -95,14 +134,18 @@ def _same(text: str) -> str:
     return text
 
 
-def plan_details(plan: Plan) -> Prose:
-    """Every line whole: owner, evidence and worth, and behind a summary measures, price, exercise and commands."""
+def plan_details(plan: Plan, entered: Entered = NOTHING_ENTERED) -> Prose:
+    """Every line whole: owner, evidence and worth, and behind a summary measures, price, exercise and commands.
+
+    What people entered stands with its line; what they entered for lines that are gone, at the end.
+    """
     html, text = [], []
     for place, item in enumerate(plan.about, 1):
         change = plan.change(item)
         title = f"{place}. {change.title}{f': {item.target}' if item.target else ''}"
         facts = [
             ("Owner", item.owner),
+            *((name.capitalize(), told) for name, told in entries(entered.kept.get(item.id, {}))),
             ("Why", change.why),
             ("Evidence", item.evidence),
             ("Worth", worth(item)),
@@ -128,7 +171,23 @@ def plan_details(plan: Plan) -> Prose:
         for word, commands in (("Apply", item.apply), ("Undo", item.undo), ("Terraform", item.terraform)):
             lines += [f"  {word}: {command}" for command in commands]
         text.append("\n".join(lines))
+    for part, words in _left(plan, entered):
+        html.append(part)
+        text.append(words)
     return Prose("".join(html), "\n\n".join(text))
+
+
+def _left(plan: Plan, entered: Entered) -> Iterator[tuple[str, str]]:
+    """What people entered for lines that are gone, as HTML and as text; nothing where all lines are still there."""
+    facts = [
+        (name, "; ".join(f"{what} {told}" for what, told in entries(entry)))
+        for name, entry in gone(entered.kept, (item.id for item in plan.items)).items()
+    ]
+    if facts:
+        title = f"Entered for lines that are {GONE}"
+        rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(words)}</dd>" for name, words in facts)
+        html = f'<section class="af-change"><h3>{title}</h3><dl>{rows}</dl></section>'
+        yield html, "\n".join([title, *(f"  {name}: {words}" for name, words in facts)])
 
 
 def _summary(item: PlanItem) -> str:

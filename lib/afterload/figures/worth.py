@@ -16,7 +16,7 @@ from afterload.figures.words import paragraph
 from afterload.model.coupled import Trace, trace
 from afterload.plan import Plan, PlanItem
 from afterload.plan.wording import signed_minutes
-from afterload.plan.worth import CASES, Appraisal, Difference, Worth, edited
+from afterload.plan.worth import CASES, Appraisal, Difference, Worth, applies, edited
 from afterload.units import format_count, format_minutes, format_rate
 
 __all__ = ["before_after_figure", "waterfall_figure", "worth_figure", "worth_table"]
@@ -293,7 +293,7 @@ def before_after_figure(plan: Plan, estimates: Estimates) -> Figure | Prose:
     return Figure(
         title="The recovery before and after the plan",
         chart=finish(alt.vconcat(*panels).resolve_scale(x="shared", color="shared")),
-        table=_before_after_table(plan),
+        table=_before_after_table(plan, estimates),
         source=f"{estimates.loaded.name}, the coupled recovery as the scenario starts",
         method="The same simulation with the scenario as it is, and with the edits of all open changes. All queues together.",
         alt="Two curves each of items waiting and of the oldest first-attempt age, today and with the plan. "
@@ -365,11 +365,12 @@ _MEASURES = (
 )
 
 
-def _before_after_table(plan: Plan) -> Table:
+def _before_after_table(plan: Plan, estimates: Estimates) -> Table:
     rows = []
     if plan.appraisal is not None:
         for case in CASES:
             today, planned = plan.appraisal.today[case], plan.appraisal.planned[case]
             for name, words, write in _MEASURES:
-                rows.append((words, case, write(today.likely(name)), write(planned.likely(name))))
+                if applies(name, estimates.loaded.scenario):
+                    rows.append((words, case, write(today.likely(name)), write(planned.likely(name))))
     return Table(("measure", "case", "today", "with the plan"), tuple(rows), caption="Before and after the whole plan")

@@ -70,7 +70,7 @@ def fill(
 
 def _place(edit: YamlText, item: Proposal, refused: dict[DataPath, str], rejected: Collection[str]) -> Outcome:
     keys = _keys(edit.data, item.path)
-    before = edit.get(keys)
+    before = edit.written(keys)
     if item.name in rejected:
         return Outcome(item, "rejected", before)
     if item.path in refused:
@@ -82,7 +82,7 @@ def _place(edit: YamlText, item: Proposal, refused: dict[DataPath, str], rejecte
     if item.basis == "guessed":
         # Whoever gives a value by hand means it.
         return Outcome(item, "updated", before)
-    evidence = (edit.get(("evidence",)) or {}).get(item.name)
+    evidence = (edit.written(("evidence",)) or {}).get(item.name)
     if isinstance(evidence, dict) and same_value(keys, before, evidence.get("value")):
         return Outcome(item, "updated", before)
     return Outcome(item, "kept", before, "a value made by hand stands there")

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 from zoneinfo import ZoneInfo
 
 from afterload.errors import InputError, NotFoundError, UnitError
@@ -24,8 +24,9 @@ from afterload.readers.reading import Inventory, Origin, Remark
 from afterload.readers.series import MetricFile
 from afterload.readers.source import digest_of, stated_date
 from afterload.readers.timeline import Timeline, read_timeline_file, to_csv
-from afterload.scenario import LoadedScenario, load_scenario_text
+from afterload.scenario import LoadedScenario, Scenario, load_scenario_text
 from afterload.scenario.evidence_schema import Export, Telemetry
+from afterload.scenario.overrides import annotation_at, settle
 from afterload.units import read_instant
 from afterload.yamledit import YamlText
 
@@ -134,7 +135,8 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
         wishes = replace(wishes, zone=_zone_of(text, target))
     read = [_as_named(read_any(path, wishes), Path(target), wishes.dates) for path in paths]
     # What a person says stands first: the incident's times decide what metrics mean.
-    said = fill(text, target, _by_hand(wishes.values), rejected=wishes.rejected)
+    given = _by_hand(wishes.values, YamlText(text, str(target)).data)
+    said = fill(text, target, given, rejected=wishes.rejected)
     data = YamlText(said.text, str(target)).data or {}
     inventory = Inventory.joined(item.cloud for item in read if item.cloud is not None)
     from_cloud = cloud_proposals(inventory, data)
@@ -143,7 +145,7 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
     timeline = Timeline.joined(item.timeline for item in read if item.timeline is not None)
     remarks += [*_incident_remarks(data, bool(assigned), Path(target)), *inventory.remarks, *doubts, *timeline.remarks]
     remarks += [remark for item in read if item.metrics is not None for remark in item.metrics.remarks]
-    proposals = [*_by_hand(wishes.values), *from_cloud, *from_metrics]
+    proposals = [*given, *from_cloud, *from_metrics]
     beside: dict[Path, str] = {}
     if timeline.events:
         path = Path(target).with_name(f"{Path(target).stem}-timeline.csv")
@@ -292,19 +294,33 @@ def _wanted(account: Account, beside: dict[Path, str]) -> tuple[Account, dict[Pa
     return replace(account, outcomes=tuple(outcomes)), kept
 
 
-def _by_hand(values: Mapping[str, Any]) -> list[Proposal]:
+def _path_of(name: str, data: Any) -> tuple[str, ...]:
+    """The keys that a path as people write it goes by.
+
+    A name may have dots in it, as a queue's may: one that the file has, else as short as leaves a field of its part behind it.
+    """
+    part, _, rest = name.partition(".")
+    keys = rest.split(".")
+    field = Scenario.model_fields.get(Scenario.keys().get(part, ""))
+    if field is None or get_origin(field.annotation) not in (dict, Mapping):
+        return tuple(name.split("."))
+    known = data.get(part) if isinstance(data, dict) else None
+    names = {str(item) for item in known} if isinstance(known, dict) else set()
+    for end in sorted(range(1, len(keys)), key=lambda end: (".".join(keys[:end]) not in names, end)):
+        path = (part, ".".join(keys[:end]), *keys[end:])
+        if annotation_at(Scenario, path) is not None:
+            return path
+    return (part, ".".join(keys[:-1]), keys[-1]) if len(keys) > 2 else tuple(name.split("."))
+
+
+def _by_hand(values: Mapping[str, Any], data: Any) -> list[Proposal]:
     """Values that a person gives in the command: written, and marked as guessed."""
     found = []
     for name, value in values.items():
-        parts = name.split(".")
-        if len(parts) < 2:
-            path: tuple[str, ...] = (name,)
-        elif parts[0] in ("queues", "fleets", "clients", "dependencies", "call_stacks") and len(parts) > 3:
-            # A name may have dots in it: the field is the last part.
-            path = (parts[0], ".".join(parts[1:-1]), parts[-1])
-        else:
-            path = tuple(parts)
-        found.append(Proposal(path, value, "guessed", note="given by hand"))
+        path = _path_of(name, data)
+        # As its field takes it: version 1.40 is not 1.4, and a name may read as a number or a truth value.
+        taken = settle(value, annotation_at(Scenario, path))
+        found.append(Proposal(path, taken, "guessed", note="given by hand"))
     if "incident.trigger" in values and "incident.name" not in values:
         # A name of another event would stand at the top of every page.
         day = str(values["incident.trigger"])[:10]
@@ -337,10 +353,10 @@ def _assigned(
     if given and not files:
         raise InputError(f"--series {wishes.series[0]}: no file of metrics is given")
     queues = _queues(data, proposals)
-    for path in wishes.values:
-        parts = path.split(".")
-        if parts[0] == "queues" and len(parts) >= 3:
-            queues.setdefault(".".join(parts[1:-1]), frozenset({".".join(parts[1:-1])}))
+    for name in wishes.values:
+        path = _path_of(name, data)
+        if path[0] == "queues" and len(path) >= 3:
+            queues.setdefault(path[1], frozenset({path[1]}))
     for _, _, queue, _ in given:
         if queue:
             queues.setdefault(queue, frozenset({queue}))

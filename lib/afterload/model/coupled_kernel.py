@@ -709,18 +709,22 @@ def take(w, x, plan, curves, side_curves, queues, dependencies, admission, r, pl
     stage = int(plan[P_STAGE])
     for q in range(w.shape[0]):
         has_capacity = w[q, W_RATE] + w[q, W_SLOPE] > 0.0
-        if queues[q, Q_DEADLINE] < NO_LIMIT and has_capacity:
-            spare = (
-                stage >= 5
-                and w[q, W_RATE] > w[q, W_COMING] * (1.0 + TINY)
-                and w[q, W_KNOWN] - w[q, W_GONE] <= w[q, W_SCALE]
-            )
-            discard(q, curves, side_curves, w, queues, r, place, inv, restore_at, spare)
         if first:
+            # Before deadlines are looked at: the turn of what is set aside comes later.
             w[q, W_SIDE_BASE] = w[q, W_GONE]
             limit, _ = age_limit(q, queues, has_capacity)
             set_aside(q, curves, w, queues, place, inv, limit)
             w[q, W_SIDE_FIRST] = side_curves[q, restore_at] = w[q, W_SIDE_IN]
+        if queues[q, Q_DEADLINE] < NO_LIMIT and has_capacity:
+            # A ramp that has just come up to what arrives leaves something over at once.
+            gain = w[q, W_RATE] - w[q, W_COMING]
+            slack = TINY * w[q, W_COMING]
+            spare = (
+                stage >= 5
+                and (gain > slack or (w[q, W_SLOPE] > 0.0 and gain >= -slack))
+                and w[q, W_KNOWN] - w[q, W_GONE] <= w[q, W_SCALE]
+            )
+            discard(q, curves, side_curves, w, queues, r, place, inv, restore_at, spare)
         set_demand(q, w, queues, span, admission[M_REPLAY], stage)
         k = int(queues[q, Q_DEPENDENCY])
         if k >= 0:
@@ -874,6 +878,9 @@ def run_draw(
                         continue
                 elif seen[G_REACHED] and seen[G_HEALTHY] and seen[G_FULL]:
                     overall[O_END], overall[O_OVER] = now, 1.0
+                    for k in range(x.shape[0]):
+                        # What is asked of it goes on like this: where nothing had to recover, that is all there is.
+                        s[k, S_PEAK] = max(s[k, S_PEAK], x[k, D_ATTEMPTS])
                     break
                 change_at = now + first_change(
                     w,

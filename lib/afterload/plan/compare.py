@@ -11,11 +11,13 @@ from afterload.estimates import Estimates
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, IN_PLACE
 from afterload.plan.wording import minutes_bought
-from afterload.plan.worth import CASES, MEASURES, Appraiser
-from afterload.scenario.evidence import same_value
-from afterload.scenario.problems import dotted
+from afterload.plan.worth import CASES, MEASURES, Appraiser, applies
+from afterload.scenario import Scenario, dotted
+from afterload.scenario.evidence import as_text, same_value
+from afterload.scenario.fields import holds_text
+from afterload.scenario.overrides import annotation_at
 from afterload.units import format_count, format_minutes, format_number, format_rate, format_share
-from afterload.yamltree import DataPath, plain
+from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, plain
 
 __all__ = ["Comparison", "Differing", "Snapshot", "compare"]
 
@@ -132,7 +134,13 @@ def _leaves(data: Any, path: DataPath) -> Iterator[tuple[DataPath, Any]]:
         for place, item in enumerate(data):
             yield from _leaves(item, (*path, place))
     else:
-        yield path, plain(data)
+        yield path, _value(path, data)
+
+
+def _value(path: DataPath, data: Any) -> Any:
+    """A value as plain data; where the field holds text, as it was written: version 1.40 is not 1.4."""
+    is_other = isinstance(data, WrittenInt | WrittenFloat) and data.text != str(plain(data))
+    return as_text(data) if is_other and holds_text(annotation_at(Scenario, path)) else plain(data)
 
 
 def _text(value: Any) -> str:
@@ -159,6 +167,8 @@ def _results(estimates: Estimates) -> Iterator[tuple[str, str]]:
         if measured is None:
             break
         for name, words in MEASURES.items():
+            if not applies(name, estimates.loaded.scenario):
+                continue
             value = measured.likely(name)
             yield f"{words}, {case}", "never" if value is None else _FORMATS[name](value)
     for name, stack in sorted(estimates.stacks.items()):

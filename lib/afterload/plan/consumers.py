@@ -120,14 +120,14 @@ def _capped(queue: Queue, cap: ConsumerCap) -> Iterator[str]:
 
 
 def lifted(queue: Queue) -> tuple[str, ...]:
-    """Commands that put back the limits from before the recovery."""
+    """Commands that put back the limits from before the recovery, and start consumers that no cap before it could start."""
     if queue.service == "sqs-lambda" and queue.provisioned_pollers is not None:
         now = queue.provisioned_pollers
         sizes = f"MinimumPollers={now.minimum},MaximumPollers={now.maximum}"
-        return (f"{_mapping(queue)} --provisioned-poller-config {sizes}",)
+        return (f"{_mapping(queue)} --enabled --provisioned-poller-config {sizes}",)
     if queue.service == "sqs-lambda":
         earlier = f"MaximumConcurrency={queue.drain_cap.concurrency}" if queue.drain_cap else "'{}'"
-        return (f"{_mapping(queue)} --scaling-config {earlier}",)
+        return (f"{_mapping(queue)} --enabled --scaling-config {earlier}",)
     if queue.service == "lambda-async":
         name = f"--function-name {_function(queue)}"
         if queue.concurrency_limit is None:

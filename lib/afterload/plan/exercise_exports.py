@@ -91,7 +91,10 @@ def exercise_chaostoolkit(exercise: Exercise) -> dict[str, Any]:
         lasts = max(math.ceil(fault.minutes) for fault in exercise.faults)
         start = "aws fis start-experiment --experiment-template-id TEMPLATE_ID"
         method.insert(len(method) if exercise.prepares else 0, _process("start the fault", start, lasts))
-    words = [exercise.nothing] if exercise.nothing else [*exercise.steps, *exercise.expected, *exercise.passes]
+    by_hand = dict.fromkeys(_sentence(command) for command, _ in exercise.commands if command.startswith("#"))
+    words = (
+        [exercise.nothing] if exercise.nothing else [*exercise.steps, *exercise.expected, *exercise.passes, *by_hand]
+    )
     stop = "aws fis stop-experiment --id EXPERIMENT_ID"
     return {
         "version": "1.0.0",
@@ -102,6 +105,11 @@ def exercise_chaostoolkit(exercise: Exercise) -> dict[str, Any]:
         "method": method,
         "rollbacks": [_process("stop the fault", stop, 0.0)] if exercise.faults else [],
     }
+
+
+def _sentence(comment: str) -> str:
+    """A line for people without the mark that makes it a comment."""
+    return f"{comment.lstrip('# ').rstrip('.:')}."
 
 
 def _process(name: str, command: str, wait_min: float) -> dict[str, Any]:

@@ -14,17 +14,24 @@ from afterload.estimates import Estimates
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, PlanItem
 from afterload.plan.compare import Snapshot
-from afterload.plan.kept import COLUMNS, GONE, Kept
+from afterload.plan.kept import COLUMNS, FORMULA, GONE, Kept, entries, gone, owner_agreed
 from afterload.plan.measures import COLUMNS as MEASURE_COLUMNS
 from afterload.plan.measures import measure_lines, still_words
 from afterload.plan.whole import mind, worsened_words
 from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, worth
 from afterload.units import format_minutes
 
-__all__ = ["fenced", "formula_safe", "plain_markdown", "plan_csv", "plan_json", "plan_markdown", "plan_records"]
+__all__ = [
+    "entered_words",
+    "fenced",
+    "formula_safe",
+    "plain_markdown",
+    "plan_csv",
+    "plan_json",
+    "plan_markdown",
+    "plan_records",
+]
 
-# A spreadsheet reads a cell that begins with one of these as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
 
@@ -35,7 +42,6 @@ def plan_records(plan: Plan, kept: Kept | None = None) -> list[dict[str, Any]]:
     """
     entered = kept or {}
     records = [_record(place, plan, item, entered) for place, item in enumerate(plan.items, 1)]
-    known = {item.id for item in plan.items}
     blank = dict.fromkeys(records[0])
     records += [
         {
@@ -49,8 +55,7 @@ def plan_records(plan: Plan, kept: Kept | None = None) -> list[dict[str, Any]]:
             "edit": {},
             "measures": {},
         }
-        for name, entry in entered.items()
-        if name not in known
+        for name, entry in gone(entered, (item.id for item in plan.items)).items()
     ]
     return records
 
@@ -130,13 +135,16 @@ def _cell(value: Any) -> Any:
     if isinstance(value, list):
         value = "\n".join(value)
     if isinstance(value, dict):
-        value = "\n".join(f"{path}={item}" for path, item in value.items())
+        # As --set takes them.
+        value = "\n".join(
+            f"{path}={item if isinstance(item, str) else json.dumps(item)}" for path, item in value.items()
+        )
     return "" if value is None else formula_safe(value)
 
 
 def formula_safe(value: Any) -> Any:
     """Text that a spreadsheet would read as a formula with an apostrophe before it; everything else as it is."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def plan_csv(plan: Plan, kept: Kept | None = None) -> str:
@@ -196,10 +204,9 @@ def _measure_table(item: PlanItem) -> list[str]:
     return ["", rows[0], f"|{' --- |' * len(MEASURE_COLUMNS)}", *rows[1:], "", still_words(found)]
 
 
-def _entered(entry: Mapping[str, str]) -> str:
+def entered_words(entry: Mapping[str, str]) -> str:
     """What people entered for a line, in one line of Markdown; empty text for nothing."""
-    given = ((name.replace("_", " "), " ".join(entry.get(name, "").split())) for name in COLUMNS)
-    return "; ".join(f"{name} {plain_markdown(text)}" for name, text in given if text)
+    return "; ".join(f"{name} {plain_markdown(text)}" for name, text in entries(entry))
 
 
 def plan_markdown(plan: Plan, estimates: Estimates, kept: Kept | None = None) -> str:
@@ -221,7 +228,7 @@ def plan_markdown(plan: Plan, estimates: Estimates, kept: Kept | None = None) ->
         "| ---: | --- | --- | --- | ---: | --- |",
     ]
     for place, item in enumerate(plan.about, 1):
-        owner = " ".join(entered.get(item.id, {}).get("agreed_owner", "").split()) or item.owner
+        owner = owner_agreed(entered, item.id, item.owner)
         cells = (str(place), plan.change(item).title, item.target, item.status, minutes_bought(item), owner)
         lines.append(f"| {' | '.join(plain_markdown(cell) for cell in cells)} |")
     for words in worsened_words(plan):
@@ -241,7 +248,7 @@ def plan_markdown(plan: Plan, estimates: Estimates, kept: Kept | None = None) ->
             f"{plain_markdown(change.why)}",
             "",
         ]
-        if words := _entered(entered.get(item.id, {})):
+        if words := entered_words(entered.get(item.id, {})):
             lines += [f"Entered: {words}.", ""]
         lines += [f"Evidence: {plain_markdown(item.evidence)}"]
         if worth(item):
@@ -262,9 +269,9 @@ def plan_markdown(plan: Plan, estimates: Estimates, kept: Kept | None = None) ->
             "",
             f"Reference: {plain_markdown(change.reference)}",
         ]
-    known = {item.id for item in plan.items}
-    gone = [f"- {plain_markdown(name)}: {_entered(entry)}" for name, entry in entered.items() if name not in known]
-    if gone:
-        lines += ["", f"## Entered for lines that are {GONE}", "", *gone]
+    left = gone(entered, (item.id for item in plan.items))
+    if left:
+        lines += ["", f"## Entered for lines that are {GONE}", ""]
+        lines += [f"- {plain_markdown(name)}: {entered_words(entry)}" for name, entry in left.items()]
     lines += ["", f"Input SHA-256 {loaded.digest}, Afterload {__version__}."]
     return "\n".join(lines) + "\n"

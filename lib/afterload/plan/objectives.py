@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from afterload.coupling import CoupledEstimate
 from afterload.errors import InputError, UnitError
 from afterload.estimates import Estimates
-from afterload.plan.worth import Measured, measured_recovery
+from afterload.plan.worth import Measured, applies, measured_recovery
 from afterload.scenario.problems import nearest
 from afterload.units import (
     format_count,
@@ -95,6 +95,7 @@ def verdicts(
     """Every objective against the coupled recovery as the scenario starts; the scenario's own where none is given.
 
     Where inputs are uncertain, an objective is met when nine of ten draws meet it: its P90 counts beside the likely value.
+    An objective about what the scenario does not have, such as a drain without a queue, has no verdict.
     The draws are those of ``recovery``, so that a packet and a gate say the same; without it they are drawn here.
     """
     own = {"fresh": estimates.loaded.scenario.recovery_objective_min}
@@ -105,11 +106,12 @@ def _verdicts(
     estimates: Estimates, objectives: Mapping[str, float], recovery: CoupledEstimate | None
 ) -> Iterator[Verdict]:
     measured = None
-    if any(name in _MEASURES for name in objectives):
+    told = {name for name in objectives if name in _MEASURES and applies(_MEASURES[name], estimates.loaded.scenario)}
+    if told:
         measured = measured_recovery(estimates.loaded, recovery)
     for name, limit in objectives.items():
         if name in _MEASURES:
-            if measured is not None:
+            if measured is not None and name in told:
                 yield from _of_measure(name, limit, measured, estimates)
         elif name == "multiplier":
             for stack in estimates.stacks.values():

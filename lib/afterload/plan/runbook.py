@@ -16,6 +16,7 @@ from afterload.model.coupled import GUIDE_STEPS, CoupledDependency
 from afterload.plan.change import IN_PLACE, PlanItem, counted, owner_of
 from afterload.plan.changes import bounded_replay, pause_list
 from afterload.plan.consumers import ConsumerCap, capped, held, lifted
+from afterload.plan.objectives import within
 from afterload.units import format_minutes, format_number, format_rate, format_share
 
 __all__ = ["WARM_SHARE", "Lift", "Pause", "Runbook", "RunbookStep", "admission_of", "build_runbook"]
@@ -123,7 +124,7 @@ class Runbook:
         if back is None:
             return f"By these steps first-attempt age is never back at baseline: {objective} is missed."
         over = back - self.objective_min
-        judged = "met" if over <= 0 else f"missed by {format_minutes(over)}"
+        judged = "met" if within(back, self.objective_min) else f"missed by {format_minutes(over)}"
         when = f"{format_minutes(back)} after the restore"
         return f"By these steps first-attempt age is back at baseline {when}: {objective} is {judged}."
 

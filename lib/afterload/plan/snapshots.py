@@ -23,7 +23,10 @@ def open_snapshot(path: str | Path, name: str = "", overrides: Overrides = None)
     if str(path).endswith(".json"):
         record = _plan_record(Path(path), name or str(path))
         if record is not None:
-            return Snapshot.from_record(record)
+            try:
+                return Snapshot.from_record(record)
+            except InputError as problem:
+                raise InputError(f"{name or path}: {problem}: run the report anew") from None
     estimates = estimate(load_scenario(path, overrides))
     return Snapshot.of(estimates, build_plan(estimates))
 

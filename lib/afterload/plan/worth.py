@@ -35,6 +35,7 @@ __all__ = [
     "Edit",
     "Measured",
     "Worth",
+    "applies",
     "appraise",
     "better",
     "edited",
@@ -62,6 +63,16 @@ MEASURES: Mapping[str, str] = {
     "collapsed_min": "minutes for which a dependency was down after the restore",
     "lowest_share": "least capacity in service, as a share of what is needed",
 }
+# The part of a scenario that a measure is of: without one its value says nothing.
+OF_PART: Mapping[str, str] = {
+    "fresh_min": "queues", "empty_min": "queues", "lost": "queues", "failed_direct": "dependencies",
+    "peak_attempts_per_min": "dependencies", "collapsed_min": "dependencies", "lowest_share": "fleets",
+}  # fmt: skip
+
+
+def applies(name: str, scenario: Scenario) -> bool:
+    """Whether a scenario has what a measure is of."""
+    return bool(getattr(scenario, OF_PART[name]))
 
 
 @dataclass(frozen=True, eq=False)

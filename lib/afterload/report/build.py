@@ -10,7 +10,7 @@ from papermill.translators import translate_parameters
 
 from afterload.figures import answer
 from afterload.plan import plan_csv, plan_json, plan_markdown
-from afterload.plan.kept import read_kept
+from afterload.plan.kept import kept_at, read_kept
 from afterload.plan.runbook_export import runbook_markdown
 from afterload.report.exporter import PacketExporter
 from afterload.report.lost import Lost
@@ -34,16 +34,19 @@ def build(
     scenario = loaded.scenario
     title = f"{scenario.team}: recovery load, {scenario.incident.name}"
     overrides = {path: plain(value) for path, value in loaded.overrides.items()}
-    run = run_packet(
-        job.chapters or relevant(chapter_paths(), loaded),
-        {"scenario": job.scenario_path, "overrides": overrides},
-        title,
-        progress=progress,
-        cell_timeout_s=job.cell_timeout_s,
-        engine=engine,
-        lost=lost,
-    )
     name = slug(scenario.team)
+    table = target / f"{name}-plan.csv"
+    entered = _content(table)
+    with kept_at(table):
+        run = run_packet(
+            job.chapters or relevant(chapter_paths(), loaded),
+            {"scenario": job.scenario_path, "overrides": overrides},
+            title,
+            progress=progress,
+            cell_timeout_s=job.cell_timeout_s,
+            engine=engine,
+            lost=lost,
+        )
     _set_parameters(run.nb, {"scenario": _path_from(target, job.scenario_path), "overrides": overrides})
     html, notebook = target / f"{name}.html", target / f"{name}.ipynb"
     failures = [f"chapter {failure.chapter}: {failure.ename}: {failure.evalue}" for failure in run.failures]
@@ -51,11 +54,24 @@ def build(
         failures.append(f"process: {lost.ename}: {lost.evalue}")
     summary, plan_files, problem = _plan_files(loaded, target / name, told)
     failures += [problem] if problem else []
+    if _content(table) != entered:
+        # What was entered meanwhile is kept; a packet that does not show it is not whole.
+        failures.append(
+            f"{table.name}: was changed while the packet was made, so that its page may not show it: make it anew"
+        )
     page, problem = _page(run.nb, title)
     failures += [problem] if problem else []
     contents: dict[Path, str] = {html: page} if page else {}
     contents |= {notebook: notebook_text(run.nb), **plan_files}
     return Built(contents, tuple(failures), run.warnings, summary)
+
+
+def _content(path: Path) -> bytes | None:
+    """What stands in a file; None where there is none that can be read."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
 def _page(nb: NotebookNode, title: str) -> tuple[str, str]:

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from afterload.errors import InputError, UnitError
 from afterload.scenario.evidence_schema import Evidence
-from afterload.scenario.fields import Inside, Section, label_in, section_in
+from afterload.scenario.fields import Inside, Section, holds_text, label_in, section_in
 from afterload.scenario.load import LoadedScenario
-from afterload.scenario.overrides import locate
+from afterload.scenario.overrides import annotation_at, locate
 from afterload.scenario.schema import Scenario
-from afterload.yamltree import DataPath, plain
+from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, plain
 
-__all__ = ["Basis", "Standing", "same_value", "standing"]
+__all__ = ["Basis", "Standing", "as_text", "same_value", "standing"]
 
 Basis = Literal["measured", "default", "stated", "guessed", "changed", "overridden"]
 
@@ -48,7 +48,7 @@ def standing(loaded: LoadedScenario, path: str) -> Standing:
     """What the value at a path rests on. Raises :class:`OverrideError` where the path names nothing."""
     keys = locate(loaded.tree.data, path, Scenario)
     origin = loaded.where(*keys)
-    value = _at(loaded.tree.data, keys)
+    value = plain(_at(loaded.tree.data, keys))
     if origin.startswith("--set"):
         return Standing(path, "overridden", value, origin)
     evidence, above = _evidence(loaded, path, keys)
@@ -91,11 +91,13 @@ def _at(data: Any, keys: DataPath) -> Any:
             data = data[key]
         except (KeyError, IndexError, TypeError):
             return None
-    return plain(data)
+    return data
 
 
 def same_value(keys: DataPath, one: Any, other: Any) -> bool:
-    """True if two values written at a place mean the same: 1,200/min is 20/s."""
+    """True if two values written at a place mean the same: 1,200/min is 20/s, and version 1.40 is not 1.4."""
+    if holds_text(annotation_at(Scenario, keys)):
+        return as_text(one) == as_text(other)
     if str(plain(one)) == str(plain(other)):
         return True
     kind: Any = Scenario
@@ -117,6 +119,11 @@ def same_value(keys: DataPath, one: Any, other: Any) -> bool:
         return first == quantity.read(other, factor if not isinstance(other, str) or _bare(other) else None)
     except (UnitError, InputError):
         return False
+
+
+def as_text(value: Any) -> str:
+    """A value of a field for text as it was written."""
+    return value.text if isinstance(value, WrittenInt | WrittenFloat) else str(value)
 
 
 def _bare(text: str) -> bool:

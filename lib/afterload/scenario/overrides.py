@@ -16,11 +16,13 @@ from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, plain, read_t
 __all__ = [
     "Overrides",
     "Typed",
+    "annotation_at",
     "apply_edits",
     "apply_overrides",
     "gather_overrides",
     "locate",
     "read_overrides",
+    "settle",
     "takes_text",
 ]
 
@@ -170,6 +172,24 @@ def takes_text(data: Any, path: str, root: type[Section]) -> bool:
     return isinstance(seen, str)
 
 
+def annotation_at(root: type[Section], path: DataPath) -> Any:
+    """What the field at these keys may hold, whether or not anything stands there; None where there is no such field."""
+    kind: Any = root
+    annotation: Any = root
+    for key in path:
+        if isinstance(kind, Inside):
+            kind = annotation = kind.section
+        elif isinstance(kind, type) and issubclass(kind, Section):
+            name = kind.keys().get(str(key))
+            if name is None:
+                return None
+            annotation = kind.model_fields[name]
+            kind = section_in(annotation.annotation)
+        else:
+            annotation = element_of(annotation)
+    return annotation
+
+
 def _kind_below(kind: Any, key: str) -> Any:
     if isinstance(kind, Inside):
         return kind.section
@@ -210,7 +230,7 @@ def _set(
         else:
             annotation = element_of(annotation)
         if not rest:
-            here[key] = value = _settled(value, annotation) if settled else value
+            here[key] = value = settle(value, annotation) if settled else value
             return tuple(where), field, value
         below = here[key] if isinstance(here, list) else here.get(key)
         if not isinstance(below, dict | list):
@@ -223,8 +243,8 @@ def _set(
         here = here[key]
 
 
-def _settled(value: Any, annotation: Any) -> Any:
-    """A value as its field takes it, all the way down: text for text, numbers as plain numbers."""
+def settle(value: Any, annotation: Any) -> Any:
+    """A value as the field of this annotation takes it, all the way down: text for text, numbers as plain numbers."""
     if holds_text(annotation):
         if isinstance(value, Typed):
             return value.text
@@ -239,14 +259,14 @@ def _settled(value: Any, annotation: Any) -> Any:
         if isinstance(section, type):
             keys = section.keys()
             return {
-                key: _settled(item, section.model_fields[keys[key]] if key in keys else None)
+                key: settle(item, section.model_fields[keys[key]] if key in keys else None)
                 for key, item in value.items()
             }
     if isinstance(value, dict | list | tuple):
         inner = element_of(annotation)
         if isinstance(value, dict):
-            return {key: _settled(item, inner) for key, item in value.items()}
-        return [_settled(item, inner) for item in value]
+            return {key: settle(item, inner) for key, item in value.items()}
+        return [settle(item, inner) for item in value]
     return plain(value)
 
 

@@ -70,6 +70,8 @@ def read_range(scenario: Scenario, path: str) -> tuple[float, float, float]:
     if likely is None:
         raise UnitError(f"{path} has no value in the scenario", "the likely value there, and its ends here")
     low, high = read(item.low), read(item.high)
+    if field == "attempts_while_failing" and low < 1:
+        raise UnitError(f"low {item.low!s} is less than one attempt a request", "1 or more")
     if not low <= likely <= high:
         raise UnitError(
             f"low {item.low!s}, the scenario's value and high {item.high!s} are not in order ({low:g}, {likely:g}, {high:g})",

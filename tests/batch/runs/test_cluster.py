@@ -224,6 +224,33 @@ def test_a_worker_is_killed_in_the_middle(
     assert counted(tmp_path / "log.jsonl")["made"] == 7
 
 
+def test_what_is_entered_while_a_team_is_away_is_not_written_over(
+    dask: Dask,
+    batch: Batch,
+    started: Callable[..., subprocess.Popen[str]],
+    scenarios: Batch,
+    chapter: Path,
+    tmp_path: Path,
+) -> None:
+    scenarios(a="held", b="works")
+    table = tmp_path / "site" / "teams" / "a" / "a-plan.csv"
+    table.parent.mkdir(parents=True)
+    table.write_bytes(b"id,due\r\nsomething,2026-12-01\r\n")
+    (tmp_path / "hold").touch()
+    process = started("scenarios", "--scheduler", dask.address)
+    until(lambda: list(tmp_path.glob("begun-a-*")) or process.poll() is not None, "the team begins")
+    entered = b"id,due\r\nsomething,2027-01-01\r\n"
+    table.write_bytes(entered)
+    (tmp_path / "hold").unlink()
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 5, err
+    assert "a-plan.csv: was changed while the packet was made" in err
+    assert [path.name for path in table.parent.iterdir()] == [table.name]
+    assert table.read_bytes() == entered
+    assert "a" in batch("scenarios", "--resume").made
+    assert b"2027-01-01" in table.read_bytes()
+
+
 def test_a_team_that_kills_its_workers_fails_by_itself(
     dask: Dask, batch: Batch, scenarios: Batch, chapter: Path, tmp_path: Path
 ) -> None:

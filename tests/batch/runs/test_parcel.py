@@ -12,7 +12,7 @@ import pytest
 from afterload import resources
 from afterload.batch import parcel
 from afterload.batch.jobs import Job
-from afterload.batch.parcel import Parcel, Stay, collect, pack_team, unpack
+from afterload.batch.parcel import Parcel, Stay, collect, entered_since, pack_team, unpack
 
 from .conftest import BASE
 
@@ -49,6 +49,21 @@ def test_paths_and_links_lead_to_the_same_content_elsewhere(job: Callable[[str],
         assert str(there.resolve()) == f"{root}{here.resolve()}"
     assert stay.job.scenario == f"{root}{tmp_path}/short/a.yaml"
     assert Path(stay.cwd).is_dir()
+
+
+def test_a_plan_that_was_saved_since_is_told(job: Callable[[str], Job]) -> None:
+    packed = pack_team(job("events.csv"))
+    assert isinstance(packed, Parcel)
+    assert entered_since(packed) == ""
+    table = packed.job.folder.absolute() / f"{packed.job.id}-plan.csv"
+    table.parent.mkdir(parents=True, exist_ok=True)
+    table.write_bytes(b"id,due\r\n")
+    assert entered_since(packed) == str(table)
+    again = pack_team(packed.job)
+    assert isinstance(again, Parcel)
+    assert entered_since(again) == ""
+    table.write_bytes(b"id,due\r\nx,today\r\n")
+    assert entered_since(again) == str(table)
 
 
 def test_an_absolute_path_in_a_scenario_leads_below_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

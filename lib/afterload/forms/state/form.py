@@ -22,8 +22,8 @@ from afterload.forms.state.results import Results, read
 from afterload.forms.state.sliders import Slider, sliders_of
 from afterload.plan import build_plan
 from afterload.plan.compare import Comparison, Snapshot, compare
-from afterload.scenario import Overrides, Scenario, dotted, read_overrides
-from afterload.scenario.overrides import locate
+from afterload.scenario import Overrides, Scenario, dotted
+from afterload.scenario.overrides import annotation_at, gather_overrides, locate, settle
 from afterload.yamledit import YamlText
 from afterload.yamltree import DataPath
 
@@ -74,10 +74,12 @@ class FormState(HasTraits):
 
     def _override(self, overrides: Overrides) -> None:
         """Values set for this run stand in the form as changes that are not saved."""
-        changes = read_overrides(overrides)
+        changes = gather_overrides(overrides)
         for path, value in changes.items():
+            keys = locate(self.data, path, Scenario)
             with self._edit() as edit:
-                edit.set(locate(self.data, path, Scenario), value)
+                # As its field takes it: a name may read as a number or a truth value.
+                edit.set(keys, settle(value, annotation_at(Scenario, keys)))
         if changes and self.problems:
             raise OverrideError(f"the overrides do not fit {self.name}: {'; '.join(self.problem_lines)}")
 

@@ -21,6 +21,7 @@ from afterload.intake.live import names_elsewhere, names_of, uploaded_readings
 from afterload.resources import BUILTIN
 from afterload.scenario import LoadedScenario, Overrides, Reading, load_scenario, read_overrides
 from afterload.scenario.load import locate_scenario
+from afterload.scenario.overrides import gather_overrides
 from afterload.scenario.reading_log import (
     KeptLine,
     add_reading,
@@ -421,7 +422,9 @@ class LiveState(HasTraits):
         try:
             changes = read_overrides(self._overrides)
             part = live_part(scenario, changes)
-            others = {path: value for path, value in changes.items() if path.partition(".")[0] != "live"}
+            # As they were typed, for their fields to read.
+            typed = gather_overrides(self._overrides)
+            others = {path: value for path, value in typed.items() if path.partition(".")[0] != "live"}
             # The log is read apart, so that one which is not there yet, or was spoiled, still lets a person type.
             loaded = load_scenario(scenario, {**others, "live": None})
             named = part.get("log")
