@@ -401,12 +401,12 @@ class Workbook(Results):
 
     @cached_property
     def going_on(self) -> Live | None:
-        """The recovery that is going on, by the readings that the scenario names."""
-        return live_answer(self.loaded.readings, self.loaded) if self.loaded.scenario.live is not None else None
+        """The recovery that is going on, by the readings that the scenario names; None without one."""
+        return live_answer(self.loaded.readings, self.loaded) if self.loaded.readings else None
 
     def live_answer(self) -> Prose:
         """When the backlog is empty, what may be drained, and what must wait."""
-        return live.live_words(self.going_on)
+        return live.live_words(self.going_on, self.loaded)
 
     def live_course(self) -> Shown:
         """The readings, and the backlog expected from now on."""

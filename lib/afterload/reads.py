@@ -32,7 +32,10 @@ def recorded_reads() -> Iterator[dict[str, str]]:
 
 
 def note_read(path: str | Path, content: bytes | str) -> None:
-    """Tell whoever listens that a file was read: ``content`` is its bytes, or their SHA-256 in hexadecimal."""
+    """Tell whoever listens that a file was read: ``content`` is its bytes, or their SHA-256 in hexadecimal.
+
+    Empty text says that it was looked for and is not there.
+    """
     if not _listening:
         return
     name = os.path.abspath(path)  # noqa: PTH100 - a link keeps its own name: it may come to lead elsewhere

@@ -35,7 +35,10 @@ def builtin_path(text: str, base: Path) -> Path:
         parts = text.removeprefix(BUILTIN).split("/")
         if ".." in parts:
             raise NotFoundError(f"{text!r} leaves the shipped data folder")
-        return resource("data", *parts)
+        try:
+            return resource("data", *parts)
+        except NotFoundError:
+            raise NotFoundError(f"{text[:60]!r} names no file that Afterload ships") from None
     path = Path(text).expanduser()
     if _below and path.is_absolute() and not path.is_relative_to(_below):
         path = Path(f"{_below}{path}")

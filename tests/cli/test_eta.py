@@ -130,6 +130,53 @@ def test_a_scenario_that_names_a_log_brings_its_readings(afterload: Run) -> None
     assert len(one_more.out.splitlines()) <= MOST_LINES
 
 
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The example as a team's own, with a live chapter whose log is not there yet, in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    text = resource("data", "scenarios", "orders.yaml").read_text("utf-8")
+    (tmp_path / "own.yaml").write_text(f"{text}\nlive: {{queue: orders, log: seen.csv}}\n", "utf-8")
+    return tmp_path / "own.yaml"
+
+
+def test_the_log_that_a_scenario_names_is_begun(afterload: Run, own: Path) -> None:
+    checked = afterload("check", "own.yaml")
+    assert checked.code == 0, checked.err
+    assert checked.out.splitlines()[-1] == (
+        "Live: seen.csv is not there yet: the first reading of orders, by afterload eta --log or the form of 03-live, begins it."
+    )
+    none = afterload("eta", "own.yaml")
+    assert (none.code, none.out) == (3, "")
+    assert "give what waits with --depth" in none.err
+    told = afterload("eta", "own.yaml", "--depth", "206400", "--age", "172min", "--at", AT)
+    assert told.out.startswith("orders: empty in 5 h 44 min")
+    assert told.err == "this reading is not kept: --log seen.csv keeps it in the log that own.yaml names\n"
+    assert not Path("seen.csv").exists()
+    kept = afterload("eta", "own.yaml", "--log", "seen.csv", "--depth", "206400", "--age", "172min", "--at", AT)
+    assert (kept.code, kept.err, kept.out) == (0, "", told.out)
+    assert afterload("eta", "own.yaml").out == kept.out
+    assert "Live:" not in afterload("check", "own.yaml").out
+
+
+@pytest.mark.parametrize(
+    "content", ["", "at,queue,depth,age_min\n", "at,queue,depth,age_min\n2025-10-20T09:30Z,refunds,7,\n"]
+)
+def test_a_log_without_readings_of_this_queue_is_carried_on(afterload: Run, own: Path, content: str) -> None:
+    Path("seen.csv").write_text(content, "utf-8")
+    done = afterload("eta", "own.yaml", "--log", "seen.csv", "--depth", "206400", "--age", "172min", "--at", AT)
+    assert (done.code, done.err) == (0, "")
+    assert "1 reading." in done.out
+
+
+def test_a_spoiled_log_keeps_nobody_from_another(afterload: Run, own: Path) -> None:
+    Path("seen.csv").write_text("at,queue,depth\nsoon,orders,5\n", "utf-8")
+    done = afterload("eta", "own.yaml", "--log", "other.csv", "--depth", "206400", "--age", "172min", "--at", AT)
+    assert (done.code, done.err) == (0, "")
+    spoiled = afterload("eta", "own.yaml", "--depth", "206400", "--at", AT)
+    assert spoiled.code == 3
+    assert "seen.csv:2: at: 'soon' is not a time" in spoiled.err
+
+
 def test_a_log_kept_by_hand_is_read_and_carried_on(afterload: Run, tmp_path: Path) -> None:
     log = tmp_path / "readings.csv"
     by_hand = 'depth,queue,at\n"206,437",orders,2025-10-20T09:40Z\n500,refunds,2025-10-20T09:41Z'
@@ -294,6 +341,18 @@ def test_a_csv_of_metrics_whose_columns_are_named(afterload: Run, tmp_path: Path
     without = afterload("eta", ORDERS, "--metrics", path)
     assert without.code == 3
     assert "--series NAME=backlog:orders" in without.err
+
+
+def test_a_reading_goes_over_a_metric_of_that_moment(afterload: Run, tmp_path: Path) -> None:
+    rows = "".join(f"2025-10-20T09:{minute}:00Z,{206_437 - 600 * (minute - 40)}\n" for minute in range(40, 60))
+    (tmp_path / "m.csv").write_text(f"time,waiting\n{rows}", "utf-8")
+    log = tmp_path / "seen.csv"
+    log.write_text("at,queue,depth\n2025-10-20T02:50-07:00,orders,200431\n", "utf-8")
+    metrics = ("eta", ORDERS, "--metrics", tmp_path / "m.csv", "--series", "waiting=backlog:orders:items", "--log", log)
+    assert "20 readings" in afterload(*metrics).out
+    newer = afterload(*metrics, "--depth", "195000", "--at", "2025-10-20T02:59-07:00")
+    assert newer.code == 0, newer.err
+    assert "195,000 wait at 02:59 PDT" in newer.out
 
 
 # A person at a terminal

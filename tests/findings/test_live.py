@@ -208,6 +208,15 @@ def test_a_drain_that_slows_is_noticed_and_only_what_came_after_counts() -> None
     assert any("lets expect a drain of 600/min" in doubt.text for doubt in answer.doubts)
 
 
+def test_of_a_long_log_the_last_readings_count() -> None:
+    """One a minute for four hours, at 600/min to spare all the time."""
+    readings = [seen(n, 300_437 - 600 * n) for n in range(240)]
+    answer = live(readings, Known(arrival=stated(1_200)))
+    assert (answer.used, answer.change) == (200, None)
+    assert answer.net == pytest.approx(600, rel=0.001)
+    assert "240 readings, the last 200 used" in "\n".join(live_lines(answer))
+
+
 # What must wait. Reference: docs/model.md sections 1 and 3.
 
 HEALTHY = {"error_share": 0.01}
@@ -276,6 +285,14 @@ def test_other_queues_and_control_traffic_take_their_part() -> None:
     answer = at_rates(Side("table", 3_000, 500, 100, None, 0.25))
     assert cap_of(answer).rate_per_min == pytest.approx(600)
     assert any("25 % of the room" in doubt.text for doubt in answer.doubts)
+
+
+def test_what_waits_for_the_end_says_on_which_day_and_in_which_zone() -> None:
+    """206,437 at 30/min to spare: 6,881 min, until 04:21 UTC four days later."""
+    answer = at_rates(TABLE, service=stated(1_230.2), zone=UTC)
+    assert answer.empty_at is not None
+    assert f"{answer.empty_at:%Y-%m-%d %H:%M}" == answer.steps[4].why.partition("about ")[2].removesuffix(" UTC")
+    assert answer.steps[4].why.startswith("until the backlog is gone, about 2025-10-25 ")
 
 
 def test_removal_waits_for_launches_and_says_how_long() -> None:

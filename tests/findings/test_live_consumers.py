@@ -159,7 +159,7 @@ def test_a_drain_above_the_safe_cap_tells_the_time_at_the_cap_beside_it() -> Non
         "; at the safe cap the objective of 2 h after the restore is missed by 52 min; at 6,000/min it is met."
     )
     # What waits for the end of the backlog waits for the safe one: 02:40 and 172 min.
-    assert answer.steps[4].why == "until the backlog is gone, about 05:32"
+    assert answer.steps[4].why == "until the backlog is gone, about 05:32 PDT"
     assert live_json(answer)["empty_at_safe_cap_min"]["p50"] == pytest.approx(172, rel=1e-3)
     within = at_restore(held, estimate(held).queues["orders"])
     assert within.capped is None

@@ -12,8 +12,15 @@ import pytest
 
 import afterload.forms.views
 from afterload.errors import NotFoundError
+from afterload.figures import Figure
+from afterload.figures.moving import BAND, LIVE
+from afterload.forms.state import FormState
+from afterload.forms.state.results import Results
+from afterload.forms.views.chart import LiveChartView
+from afterload.forms.views.editor import Editor
 from afterload.report.packet import chapter_paths
 from afterload.resources import resource
+from afterload.scenario import load_scenario
 
 CHAPTER = resource("workbooks", "02-fill-in.ipynb")
 VIEWS = sorted(Path(afterload.forms.views.__file__).parent.glob("*.py"))
@@ -67,3 +74,53 @@ def test_views_do_not_compute(path: Path) -> None:
     names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     # papermill can hang on an Output that is used as a context.
     assert names & {"Output", "interactive_output", "interact", "clear_output"} == set()
+
+
+RANGES = "uncertain: {queues.orders.service_rate: {low: '1,600/min', high: '2,000/min'}}\n"
+
+
+def test_the_band_of_the_backlog_follows_at_rest_and_is_stale_until_then(orders: Path) -> None:
+    orders.write_text(f"{orders.read_text('utf-8')}{RANGES}", "utf-8")
+    form = FormState(str(orders))
+    editor = Editor(form)
+    chart = editor.results.charts["backlog"]
+    first = chart.resting[BAND]
+    assert (len(first), chart.is_stale) == (61, False)
+    assert chart.spec["params"] == [{"name": "stale", "value": False}]
+    sent: list[str] = []
+    chart.observe(lambda change: sent.append(change["name"]), names=["data", "resting", "is_stale", "spec"])
+    slider = next(item for item in form.sliders() if item.key == "orders arrivals")
+    for number in (1250, 1300):
+        form.drag(slider, number)
+        assert chart.is_stale
+        assert chart.resting[BAND] == first
+    # A step of a slider sends points of the lines, and once that the band is stale.
+    assert sent == ["is_stale", "data", "data"]
+    editor.rest.now()
+    assert not chart.is_stale
+    band = chart.resting[BAND]
+    assert band != first
+    # 172 min at 1,300/min wait at the restore, whatever the service rate.
+    [at_restore] = [row for row in band if row["minutes"] == 172]
+    assert at_restore["low"] == pytest.approx(1_300 * 172, rel=0.01)
+    assert form.results is not None
+    assert "over 200 draws" in editor.results.bands.value
+    # Without a range there is no band, and nothing to be stale.
+    form.remove(("uncertain", "queues.orders.service_rate"))
+    assert chart.is_stale
+    editor.rest.now()
+    assert (chart.resting[BAND], chart.is_stale) == ([], False)
+    assert "params" not in chart.spec
+    assert editor.results.charts["age"].resting == {}
+
+
+def test_labels_of_an_axis_keep_apart_in_narrow_charts(orders: Path) -> None:
+    results = Results.of(load_scenario(orders))
+    chart = LiveChartView()
+    for name in ("backlog", "age", "launches"):
+        figure = LIVE[name].figure(results.estimates)
+        assert isinstance(figure, Figure)
+        chart.show(figure)
+        assert chart.spec["config"]["axis"]["labelSeparation"] >= 8
+        # Those of the packet, which are wide, are left as they are.
+        assert "labelSeparation" not in figure.chart["config"]["axis"]

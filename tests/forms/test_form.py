@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from afterload.errors import ChangedError, InputError, OverrideError
+from afterload.errors import ChangedError, InputError, ModelError, OverrideError
 from afterload.estimates import estimate
 from afterload.forms.state import FormState
+from afterload.forms.state.results import Results
+from afterload.forms.views.editor import Editor
 from afterload.resources import resource
-from afterload.scenario import load_scenario
+from afterload.scenario import LoadedScenario, load_scenario
 from afterload.yamltree import DataPath
 
 Q: DataPath = ("queues", "orders")
@@ -373,3 +375,107 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"team: \xff\xfe\n")
     with pytest.raises(InputError, match="not UTF-8"):
         FormState(str(path))
+
+
+def test_a_name_goes_with_the_live_chapter(form: FormState) -> None:
+    form.take(f"{form.text}\nlive: {{queue: orders, log: seen.csv}}\n")
+    assert form.problems == {}
+    form.rename(Q, "jobs")
+    assert form.problems == {}
+    assert form.data["live"]["queue"] == "jobs"
+
+
+def test_a_slider_in_motion_does_not_come_back_into_another_text(form: FormState) -> None:
+    before = form.text
+    form.pin("a")
+    form.drag(next(item for item in form.sliders() if item.key == "orders arrivals"), 1300)
+    form.take(form.variants()["a"])
+    form.rest()
+    assert form.text == before
+    # It is not lost either.
+    form.undo()
+    assert "arrival_rate: 1,300/min" in form.text
+
+
+def test_variants_stay_when_another_file_is_opened(form: FormState, tmp_path: Path) -> None:
+    form.pin("a")
+    text = form.text
+    form.open(str(tmp_path / "new.yaml"))
+    assert form.variants()["a"] == text
+
+
+@pytest.mark.parametrize("content", [b"a: [\n", b"team: \xff\n"], ids=["no YAML", "no text"])
+def test_a_file_that_cannot_be_edited_leaves_the_form_as_it_is(form: FormState, content: bytes) -> None:
+    editor = Editor(form)
+    bad = form.path.with_name("bad.yaml")
+    bad.write_bytes(content)
+    editor.other.value = str(bad)
+    editor._open()
+    assert "is not" in form.notice
+    assert (form.name, form.problems) == ("orders.yaml", {})
+    # The same where it is the form's own, changed by somebody else.
+    form.set(("recovery_objective",), "200 min")
+    text = form.text
+    form.path.write_bytes(content)
+    editor._save()
+    assert "was changed by somebody else" in form.notice
+    assert len(editor.asked.children) == 2
+    editor._reload()
+    assert "is not" in form.notice
+    assert form.text == text
+    assert len(editor.asked.children) == 2
+    editor._overwrite()
+    assert "200 min" in form.path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-that-name/x.yaml", "x" * 5000, "x\0y"], ids=["home", "long", "null"])
+def test_a_name_that_no_file_can_have_is_refused(form: FormState, name: str) -> None:
+    for work in (form.open, form.save_as):
+        with pytest.raises(InputError, match="cannot be a file"):
+            work(name)
+    assert form.name == "orders.yaml"
+    with pytest.raises(InputError, match="names no file that Afterload ships"):
+        form.open("builtin:scenarios/order.yaml")
+
+
+def test_what_cannot_be_computed_is_told_and_stays_stale(form: FormState, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dependency that bears nothing has point results, but no coupled recovery."""
+    form.rest()
+    form.set(("dependencies", "orders-table", "tested_rate"), "0/min")
+    editor = Editor(form)
+    editor.rest.now()
+    assert form.notice == "capacity_per_min is 0; it must be more than 0"
+    assert form.results is not None
+    assert not form.results.has_bands
+    assert not form.is_whole
+    assert "af-stale" in editor.results.bands._dom_classes
+    assert form.comparison("file") is None
+    form.set(("dependencies", "orders-table", "tested_rate"), "3,000/min")
+    editor.rest.now()
+    assert form.is_whole
+
+    def refuse(loaded: LoadedScenario) -> Results:
+        raise ModelError("the drain cannot be followed")
+
+    monkeypatch.setattr(Results, "of", refuse)
+    good = form.results
+    form.set((*Q, "service_rate"), "2,000/min")
+    assert form.problem_lines == ["the drain cannot be followed"]
+    assert (form.is_current, form.results) == (False, good)
+
+
+def test_no_variant_takes_the_place_of_another(form: FormState) -> None:
+    form.pin("variant 2")
+    form.set(("recovery_objective",), "200 min")
+    form.pin("")
+    form.pin("")
+    assert list(form.pins) == ["variant 2", "variant 1", "variant 3"]
+    for name in ("variant 2", " now ", "file"):
+        with pytest.raises(InputError, match="choose another name"):
+            form.pin(name)
+    assert "240 min" in form.pins["variant 2"]
+    editor = Editor(form)
+    editor.variants.name.value = "now"
+    editor.variants._pin()
+    assert "'now' already" in form.notice
+    assert editor.variants.name.value == "now"

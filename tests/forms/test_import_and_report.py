@@ -12,6 +12,7 @@ from afterload.forms.state import FormState
 from afterload.forms.state.importing import ImportState
 from afterload.forms.state.report import ReportState
 from afterload.intake.importing import Wishes, import_files
+from afterload.resources import resource
 from afterload.scenario import load_scenario
 
 MAPPING = {
@@ -84,12 +85,86 @@ def test_a_file_that_is_nothing_known_is_told(form: FormState) -> None:
     assert sorted(path.name for path in form.path.parent.iterdir()) == ["orders.yaml"]
 
 
-def test_a_timeline_is_written_beside_the_scenario(form: FormState) -> None:
-    state = ImportState(form)
-    state.upload({"ours.csv": b"at,event,source\n2025-10-20T00:10:00-07:00,first alarm,pager\n"})
-    assert [outcome.proposal.name for outcome in state.offered] == ["postmortem.timeline"] or state.imported is not None
+def timeline(minute: int, event: str) -> dict[str, bytes]:
+    return {f"{event}.csv": f"at,event,source\n2025-10-20T00:{minute}:00-07:00,{event},pager\n".encode()}
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> FormState:
+    """A form on a scenario without a timeline of its own."""
+    path = tmp_path / "apart.yaml"
+    text = resource("data", "scenarios", "checkout-api.yaml").read_text("utf-8")
+    path.write_text(text, encoding="utf-8")
+    return FormState(str(path))
+
+
+def test_a_timeline_is_written_beside_the_scenario(apart: FormState) -> None:
+    state = ImportState(apart)
+    state.upload(timeline(10, "first alarm"))
+    assert [outcome.proposal.name for outcome in state.offered] == ["incident.timeline"]
     state.apply()
-    assert form.problems == {}
+    assert apart.problems == {}
+    assert apart.results is not None
+    assert [item.event for item in apart.results.loaded.timeline] == ["first alarm"]
+    assert apart.data["incident"]["timeline"] == "apart-timeline.csv"
+
+
+def test_a_timeline_that_stands_there_is_replaced_only_where_that_is_accepted(apart: FormState) -> None:
+    state = ImportState(apart)
+    file = apart.path.with_name("apart-timeline.csv")
+    state.upload(timeline(10, "first alarm"))
+    state.apply()
+    before = file.read_text("utf-8")
+    state.upload(timeline(20, "second alarm"))
+    [offered] = state.offered
+    assert (offered.proposal.name, offered.fate) == ("incident.timeline", "updated")
+    state.choose("incident.timeline", False)
+    state.apply()
+    assert file.read_text("utf-8") == before
+    state.upload(timeline(10, "first alarm"))
+    assert state.offered == ()
+    state.apply()
+    state.upload(timeline(20, "second alarm"))
+    state.apply()
+    assert "second alarm" in file.read_text("utf-8")
+
+
+def test_one_that_is_not_wanted_leaves_no_file(form: FormState) -> None:
+    """The example has a timeline that was made by hand, which is kept."""
+    state = ImportState(form)
+    state.upload(timeline(10, "first alarm"))
+    assert state.imported is not None
+    assert [outcome.proposal.name for outcome in state.imported.account.of("kept")] == ["postmortem.timeline"]
+    state.apply()
+    assert not form.path.with_name("orders-timeline.csv").exists()
+
+
+def test_what_was_typed_since_the_files_were_read_stays(form: FormState) -> None:
+    state = ImportState(form)
+    state.upload({"mappings.json": EXPORT})
+    form.set(("recovery_objective",), "200 min")
+    form.drag(next(item for item in form.sliders() if item.key == "orders arrivals"), 1300)
+    state.apply()
+    assert form.data["recovery_objective"] == "200 min"
+    assert form.data["queues"]["orders"]["arrival_rate"] == "1,300/min"
+    assert form.data["queues"]["orders"]["drain_cap"]["concurrency"] == 50
+    # What no longer goes together is not written at all.
+    state.upload({"mappings.json": EXPORT})
+    text = form.text
+    form.take("a: [")
+    with pytest.raises(InputError, match="is not YAML"):
+        state.apply()
+    assert form.text == "a: ["
+    form.undo()
+    assert form.text == text
+
+
+def test_a_folder_in_the_way_of_a_file_is_left_alone(form: FormState) -> None:
+    (form.path.parent / "packets").mkdir()
+    state = ImportState(form)
+    state.upload({"packets": EXPORT})
+    assert state.imported is not None
+    assert (form.path.parent / "packets-2").read_bytes() == EXPORT
 
 
 def test_the_report_is_that_of_the_saved_file(tmp_path: Path) -> None:
@@ -121,6 +196,18 @@ def test_the_report_is_that_of_the_saved_file(tmp_path: Path) -> None:
     assert "172 min" in packet.read_text("utf-8")
     plan = json.loads(packet.with_name("small-plan.json").read_text("utf-8"))
     assert plan["input_sha256"] == load_scenario(path).digest
+
+
+def test_a_folder_may_be_below_ones_home(form: FormState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "packets").write_text("in the way")
+    report = ReportState(form)
+    report.start("~/packets")
+    report.wait(60)
+    assert f"{tmp_path / 'packets'} is a file" in report.notice
+    with pytest.raises(InputError, match="cannot be a file"):
+        report.start("~nobody-of-that-name/packets")
+    assert not report.is_running
 
 
 def test_a_report_that_cannot_be_made_says_why(form: FormState, tmp_path: Path) -> None:

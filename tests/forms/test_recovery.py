@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from threading import Event
 
@@ -13,20 +12,17 @@ import pytest
 from click.testing import CliRunner
 
 from afterload.chapters import edit_workbook
-from afterload.commands.live import _refuse_nonsense, eta
+from afterload.commands.live import eta
 from afterload.errors import ChangedError, InputError, OutputError
 from afterload.figures import Figure, Prose
 from afterload.figures.live import live_figure
 from afterload.files import append_line, take_back_line
-from afterload.findings.live_known import Known, StatedRate
 from afterload.findings.live_words import live_lines
-from afterload.findings.typed_reading import mistyped
 from afterload.forms.state.live import LiveState
 from afterload.forms.state.rest import Every
 from afterload.forms.views.live import LiveView
 from afterload.forms.workbook import Still
 from afterload.resources import resource
-from afterload.scenario import Reading
 from afterload.scenario.reading_log import log_digest
 from afterload.scenario.readings import COLUMNS
 
@@ -122,7 +118,7 @@ def test_what_is_wrong_is_said_at_its_field(state: LiveState) -> None:
     typed(state, depth="many", age="172", errors="150 %", at="2025-10-20T02:50")
     assert set(state.problems) == {"depth", "age", "errors", "at"}
     assert "2025-10-20T02:50-07:00, if the time is meant in America/Los_Angeles" in state.problems["at"]
-    with pytest.raises(InputError, match="not added: 'many' is not a number"):
+    with pytest.raises(InputError, match="not added: items waiting: 'many' is not a number"):
         state.add()
     typed(state, depth="", age="172 min", errors="", at="")
     assert state.problems == {}
@@ -137,7 +133,7 @@ def test_what_looks_mistyped_is_asked_for(state: LiveState, watch: Watch) -> Non
     watch.pass_(5)
     typed(state, depth="2033000")
     state.add()
-    assert state.doubted == "items waiting: 2,033,000 is more than 5 times the 206,400 of 5 min before"
+    assert state.doubted == "items waiting: 2,033,000 is more than 5 times the 206,400 of 5 min before: is it mistyped?"
     assert len(Path("seen.csv").read_text().splitlines()) == 2
     state.add(anyway=True)
     assert state.doubted == ""
@@ -149,27 +145,51 @@ def test_what_looks_mistyped_is_asked_for(state: LiveState, watch: Watch) -> Non
     assert len(state.readings) == 2
 
 
-CASES = [
-    Reading(AT + timedelta(minutes=6), "q", 5_000),
-    Reading(AT + timedelta(minutes=4), "q", 5_000),
-    Reading(AT, "q", 0, age_min=3),
-    Reading(AT, "q", 50_001),
-    Reading(AT, "q", 50_000),
-    Reading(AT, "q", 990),
-    Reading(AT, "q", 1_100),
-]
+# What it is about, the minute of the reading, its depth and age; what the terminal says of it, or nothing.
+CASES = {
+    "the future": (11, 5_000, None, "--at 2025-10-20T09:51:00+00:00 is in the future; it is 2025-10-20T09:45:00+00:00 now: "
+                   "is it mistyped? Give --force if not"),
+    "a clock that is a little ahead": (9, 5_000, None, ""),
+    "an age of nothing": (5, 0, "3 min", "--age 3 min cannot be that of the oldest, since nothing waits: is it mistyped? "
+                          "Give --force if not"),
+    "a digit too many": (5, 50_001, None, "--depth 50,001 is more than 5 times the 10,000 of 5 min before: is it mistyped? "
+                         "Give --force if not"),
+    "the most that can be meant": (5, 50_000, None, ""),
+    "a digit too few": (5, 990, None, "--depth 990 is 9,010 less than 5 min before, more than 5 times what 360/min serve: "
+                        "is it mistyped, or was the queue purged? Then give --force"),
+    "the fastest that can be meant": (5, 1_000, None, ""),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("new", CASES, ids=lambda item: f"{item.depth:.0f} at {item.at:%H:%M}")
-def test_it_refuses_what_the_terminal_refuses(new: Reading) -> None:
-    earlier = [Reading(AT - timedelta(minutes=5), "q", 10_000)]
-    known = replace(Known(), service=StatedRate(360, 0.0, "as read"))
-    found = mistyped(new, earlier, AT, 360)
-    if found is None:
-        _refuse_nonsense(new, earlier, AT, known)
+@pytest.mark.parametrize("name", CASES)
+def test_it_asks_for_what_the_terminal_refuses(
+    own: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """One check for both, each in its own words: 10,000 wait at first, and 360/min are served."""
+
+    class Now(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return watch().astimezone(tz)
+
+    minute, depth, age, words = CASES[name]
+    Path("seen.csv").write_text(f"at,queue,depth,age_min\n{AT.isoformat()},orders,10000,\n")
+    watch.pass_(5)
+    at = (AT + timedelta(minutes=minute)).isoformat()
+    state = LiveState("own.yaml", {"queues.orders.service_rate": "360/min"}, watch)
+    monkeypatch.setattr("afterload.commands.live.datetime", Now)
+    given = ["own.yaml", "--set", "queues.orders.service_rate=360/min", "--depth", depth, "--at", at]
+    done = CliRunner().invoke(eta, [*map(str, given), *(["--age", age] if age else [])])
+    typed(state, depth=str(depth), age=age or "", at=at)
+    state.add()
+    if words:
+        assert str(done.exception) == words
+        told, _, question = words.removeprefix(f"--{words[2:].partition(' ')[0]} ").rpartition(": ")
+        assert state.doubted.partition(": ")[2] == f"{told}: {question.partition('?')[0]}?"
+        assert len(state.readings) == 1
     else:
-        with pytest.raises(InputError, match=f"--{found.part}|--age"):
-            _refuse_nonsense(new, earlier, AT, known)
+        assert (done.exit_code, state.doubted) == (0, "")
+        assert len(state.readings) == 2
 
 
 def test_the_last_reading_of_ones_own_is_taken_back(state: LiveState, watch: Watch) -> None:
@@ -340,7 +360,7 @@ def test_the_view_says_what_the_state_knows(state: LiveState, watch: Watch) -> N
     assert view.answer.value.startswith("<p>orders: empty in 5 h 44 min")
     assert view.controls["depth"].value == ""
     assert view.chart.spec
-    assert view.chart.alt.startswith("Line of 1 readings")
+    assert view.chart.alt.startswith("Point of 1 reading, and a band")
     for part, words in ((view.table, "net drain"), (view.steps, "hold the doors"), (view.readings, "206,400")):
         assert words in part.value
     watch.pass_(1)
@@ -399,3 +419,160 @@ def test_a_look_follows_each_look() -> None:
         waiting.clear()
         work()
     assert done == [0, 1, 2]
+
+
+# Over what the scenario says, and metrics
+
+
+def test_what_is_typed_over_the_scenario_counts_at_once_and_stays(state: LiveState, watch: Watch) -> None:
+    typed(state, depth="206400", age="172 min")
+    state.add()
+    assert state.answer is not None
+    assert state.answer.cap is not None
+    assert (state.answer.cap.concurrency, state.source) == (80, "seen.csv")
+    given = {"tested": "2,000/min", "direct": "500/min", "item-time": "4 s", "cap": "90"}
+    typed(state, **given)
+    wanted = [f"--{name}={text}" for name, text in given.items()]
+    # 90 at once at 4 s are 1,350/min: 150/min to spare for 206,400. docs/model.md section 1.
+    assert state.answer.empty.p50 == pytest.approx(206_400 / 150, rel=1e-3)
+    assert (state.answer.cap.concurrency, state.answer.cap.rate_per_min) == (100, 1_500)
+    assert live_lines(state.answer) == in_terminal("own.yaml", *wanted)
+    assert state.source == "seen.csv, tested to, direct traffic, cap now, time of an item as typed here"
+    # They are no part of a reading: the next one leaves them, and the log does not have them.
+    watch.pass_(10)
+    typed(state, depth="204900")
+    state.add()
+    assert state.texts == given
+    assert live_lines(state.answer) == in_terminal("own.yaml", *wanted)
+    assert "2000" not in Path("seen.csv").read_text()
+    typed(state, tested="", direct="", cap="", **{"item-time": ""})
+    assert live_lines(state.answer) == in_terminal("own.yaml")
+
+
+def test_a_rate_that_cannot_be_read_goes_over_nothing(state: LiveState) -> None:
+    typed(state, depth="206400", age="172 min")
+    state.add()
+    before = state.answer
+    typed(state, tested="3,000")
+    assert "has no unit" in state.problems["tested"]
+    assert state.answer is not None
+    assert before is not None
+    assert live_lines(state.answer) == live_lines(before)
+    assert state.source == "seen.csv"
+    typed(state, depth="200000")
+    with pytest.raises(InputError, match="not added: tested to: '3,000' has no unit"):
+        state.add()
+
+
+def test_direct_traffic_needs_a_dependency(own: Path, watch: Watch) -> None:
+    text = own.read_text("utf-8").replace("    dependency: orders-table\n", "", 1)
+    own.write_text(text, "utf-8")
+    state = LiveState("own.yaml", clock=watch)
+    typed(state, depth="206400", age="172 min", direct="600/min")
+    assert "type what it is tested to" in state.problems["direct"]
+    typed(state, tested="3,000/min")
+    assert state.problems == {}
+    state.add()
+    assert state.answer is not None
+    assert state.answer.cap is not None
+    assert state.answer.cap.words == "the dependency is tested to 3,000/min, 600/min reach it beside the queue"
+
+
+METRICS = "time,waiting,oldest\n" + "".join(
+    f"2025-10-20T09:{minute}:00Z,{206_437 - 600 * (minute - 40)},{172 - (minute - 40) // 3}\n"
+    for minute in range(40, 60)
+)
+SERIES = "waiting=backlog:orders:items, oldest=first_attempt_age:orders:min"
+
+
+def test_metrics_are_readings_as_in_the_terminal(state: LiveState, watch: Watch) -> None:
+    state.upload({"m.csv": METRICS.encode()})
+    assert state.measuring.startswith(
+        "m.csv: no series is the backlog of orders: say which with --series NAME=backlog:orders"
+    )
+    assert (state.answer, state.source) == (None, "seen.csv")
+    state.say_series(SERIES)
+    assert state.measuring == "20 readings of orders from m.csv"
+    assert state.source == "seen.csv, m.csv"
+    Path("m.csv").write_text(METRICS, "utf-8")
+    named = [argument for one in SERIES.split(", ") for argument in ("--series", one)]
+    assert state.answer is not None
+    assert live_lines(state.answer) == in_terminal("own.yaml", "--metrics", "m.csv", *named)
+    assert not Path("seen.csv").exists()
+    # A reading of the moment of one of them goes over it, and alone into the log.
+    watch.pass_(19)
+    typed(state, depth="195,300")
+    state.add()
+    assert (state.answer.left, len(state.answer.readings)) == (195_300, 20)
+    assert len(Path("seen.csv").read_text().splitlines()) == 2
+    state.upload({"later.csv": METRICS.replace("T09:", "T10:").encode()})
+    assert state.measuring == "20 readings of orders from later.csv"
+    assert len(state.answer.readings) == 21
+    state.upload({"photo.csv": b"\xff\xd8"})
+    assert state.measuring.startswith("photo.csv line 1: is not UTF-8")
+    assert len(state.answer.readings) == 1
+    assert list(Path().glob("photo*")) == []
+
+
+def test_the_view_takes_metrics_and_what_goes_over_the_scenario(state: LiveState) -> None:
+    view = LiveView(state)
+    content = memoryview(METRICS.encode())
+    file = {"name": "m.csv", "type": "text/csv", "size": len(content), "content": content, "last_modified": AT}
+    view.upload.value = (file,)
+    assert "no series is the backlog" in view.measured.value
+    view.series.value = SERIES
+    assert "20 readings of orders from m.csv" in view.measured.value
+    assert view.upload.value == ()
+    assert "Safe cap: 80 at once" in view.answer.value
+    view.controls["tested"].value = "1,800/min"
+    assert "Safe cap: 40 at once" in view.answer.value
+    view.controls["tested"].value = "1,800"
+    assert 'role="alert"' in view.beside["tested"].value
+    Path("plain.yaml").write_text(Path("own.yaml").read_text("utf-8"), "utf-8")
+    view.scenario.value = "plain.yaml"
+    view._do(view._open)
+    assert (view.series.value, view.measured.value, view.controls["tested"].value) == ("", "", "")
+
+
+# What would be lost
+
+
+def test_readings_that_stand_in_the_form_alone_are_not_lost(own: Path, watch: Watch) -> None:
+    state = LiveState(ORDERS, clock=watch)
+    for depth, age in (("206400", ""), ("203400", "169 min")):
+        typed(state, depth=depth, age=age)
+        state.add()
+        watch.pass_(5)
+    with pytest.raises(InputError, match="2 readings stand in this form alone"):
+        state.open("own.yaml")
+    assert (state.name, len(state.readings)) == ("orders.yaml", 2)
+    # A log that has no column for one of them takes none.
+    Path("bare.csv").write_text("at,queue,depth\n", "utf-8")
+    with pytest.raises(InputError, match="no column age_min"):
+        state.use_log("bare.csv")
+    assert Path("bare.csv").read_text("utf-8") == "at,queue,depth\n"
+    assert len(state.readings) == 2
+    state.use_log("whole.csv")
+    assert len(Path("whole.csv").read_text("utf-8").splitlines()) == 3
+    state.open("own.yaml")
+    assert state.name == "own.yaml"
+
+
+def test_a_log_of_other_queues_is_gone_on_with(state: LiveState) -> None:
+    Path("shared.csv").write_text("at,queue,depth\n2025-10-20T09:30Z,refunds,7\n", "utf-8")
+    state.use_log("shared.csv")
+    assert (state.answer, state.trouble) == (None, "")
+    typed(state, depth="206400")
+    state.add()
+    assert state.answer is not None
+    assert len(state.answer.readings) == 1
+
+
+@pytest.mark.parametrize("log", ["builtin:none.csv", "~nobody-of-that-name/x.csv"])
+def test_a_log_that_no_file_can_be_is_told(own: Path, log: str) -> None:
+    own.write_text(own.read_text("utf-8").replace("seen.csv", log), "utf-8")
+    assert log in LiveState("own.yaml").trouble
+    state = LiveState(ORDERS)
+    if log.startswith("~"):
+        with pytest.raises(InputError, match="cannot be a file"):
+            state.use_log(log)

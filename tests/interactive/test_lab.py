@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.servers import ROOT
+from tests.browser.servers import ROOT, Server
 from tests.interactive.conftest import DRAWN, FormPage
 
 from afterload.estimates import estimate
@@ -182,6 +182,34 @@ def test_an_export_is_dropped_in_and_taken_value_by_value(open_form: Open, lab: 
     assert not (shown.folder / "orders.yaml").exists()
     assert shown.outside == []
     assert shown.errors == []
+
+
+WATCH_BAND = """() => {
+    const chart = document.querySelector(".af-live-chart");
+    window.bands = [chart.dataset.band];
+    new MutationObserver(() => {
+        if (window.bands.at(-1) !== chart.dataset.band) window.bands.push(chart.dataset.band);
+    }).observe(chart, { attributes: true, attributeFilter: ["data-band"] });
+}"""
+
+
+def test_the_band_of_the_backlog_is_stale_until_it_follows(open_form: Open, lab: Server) -> None:
+    text = (ROOT / "data" / "scenarios" / "orders.yaml").read_text("utf-8")
+    ranges = "uncertain: {queues.orders.service_rate: {low: '1,600/min', high: '2,000/min'}}\n"
+    (lab.notebooks / "ranged.yaml").write_text(f"{text}{ranges}", "utf-8")
+    shown = open_form("ranged.yaml")
+    shown.page.wait_for_function("document.querySelector('.af-live-chart')?.dataset.band === 'current'")
+    shown.page.evaluate(WATCH_BAND)
+    shown.picture("14-band")
+    for _ in range(3):
+        shown.slider("orders: arrival rate").press("ArrowRight")
+    shown.page.wait_for_function("window.bands.length > 2 && window.bands.at(-1) === 'current'")
+    seen = shown.page.evaluate("window.bands")
+    assert seen == ["current", "stale"] * (len(seen) // 2) + ["current"]
+    expect(shown.form.locator(".af-stale")).to_have_count(0)
+    expect(shown.form).to_contain_text("over 200 draws of the uncertain values")
+    shown.picture("15-band-moved")
+    assert (shown.outside, shown.errors) == ([], [])
 
 
 def test_pictures_are_not_committed() -> None:

@@ -65,10 +65,24 @@ def test_the_form_answers_as_the_terminal_and_they_share_a_log(
     assert [line.split(",")[1:3] for line in log.read_text().splitlines()[1:]] == [
         ["orders", "206400"], ["orders", "203300"], ["orders", "194600"],
     ]  # fmt: skip
+    # What the scenario says is gone over at once, by the keyboard too, and metrics can be given.
+    shown.form.get_by_role("button", name="Over what the scenario says").press("Enter")
+    shown.field("tested to").fill("1,800/min")
+    expect(shown.form.locator(".af-answer")).to_contain_text("Safe cap: 40 at once, 1,200/min")
+    shown.form.get_by_role("button", name="Readings from metrics").press("Enter")
+    metrics = "".join(f"2025-10-20T10:{minute}:00Z,{194_600 - 600 * (minute - 5)}\n" for minute in range(10, 30))
+    with shown.page.expect_file_chooser() as chooser:
+        shown.form.get_by_role("button", name="Upload metrics").click()
+    chooser.value.set_files({"name": "m.csv", "mimeType": "text/csv", "buffer": f"time,waiting\n{metrics}".encode()})
+    expect(shown.form).to_contain_text("m.csv: no series is the backlog of orders")
+    shown.field("series measure").fill("waiting=backlog:orders:items")
+    shown.field("series measure").press("Enter")
+    expect(shown.form).to_contain_text("; 23 readings.")
+    assert len(log.read_text().splitlines()) == 4
     assert serious_in_form(shown) == []
     shown.picture("12-recovery")
     shown.button("Take back").press("Enter")
-    expect(shown.form).to_contain_text("; 2 readings.")
+    expect(shown.form).to_contain_text("; 22 readings.")
     assert len(log.read_text().splitlines()) == 3
     assert (shown.outside, shown.errors) == ([], [])
 

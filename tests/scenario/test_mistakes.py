@@ -247,7 +247,7 @@ MISTAKES: dict[str, Mistake] = {
         TIMELINE,
         "@@  timeline: builtin:incidents/x.csv\n",
         "incident.timeline",
-        "incidents/x.csv is missing",
+        "names no file that Afterload ships",
         "builtin:NAME",
     ),
     "timeline of a user that is not there": Mistake(

@@ -6,8 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,29 +14,25 @@ import click
 
 from afterload.commands.shared import SET, echo
 from afterload.errors import InputError, UnitError
-from afterload.files import append_line, refuse_without_folder
+from afterload.files import refuse_without_folder
 from afterload.units import (
     read_count,
     read_duration_min,
     read_instant,
-    read_number,
     read_rate_per_min,
     read_share,
     read_zone,
 )
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from afterload.findings.live_known import Known
     from afterload.scenario import LoadedScenario, Reading
 
 __all__ = ["eta"]
 
 T = TypeVar("T")
-# A clock may be wrong by this; what is later was mistyped.
-FUTURE_MIN = 5.0
-# A backlog that is five times as large within so many minutes has a digit too many; one that goes five times as fast as
-# consumers can serve has one too few.
-TYPO_TIMES, TYPO_MIN, TYPO_LEAST = 5.0, 10.0, 100.0
 USUAL_QUEUE = "queue"
 
 
@@ -81,29 +76,31 @@ def eta(file: str | None, overrides: tuple[str, ...], **given: Any) -> None:
     """
     from afterload.findings.live import live
     from afterload.findings.live_words import live_json, live_lines
-    from afterload.scenario.readings import log_columns, of_queue, reading_line
+    from afterload.scenario.reading_log import add_reading, is_shipped, near, read_log
+    from afterload.scenario.readings import joined, of_queue
 
     if given["log"] is not None:
         refuse_without_folder(given["log"])
-    loaded = _loaded(file, overrides)
+    loaded, named = _loaded(file, overrides)
     now = datetime.now(UTC).replace(microsecond=0)
     zone = _read("zone", given, read_zone)
-    if given["log"] is None and loaded is not None:
-        earlier = list(loaded.readings)
-    else:
-        earlier = _log(given["log"], None if loaded is None else loaded.scenario.time_zone)
+    log = named if given["log"] is None else Path(given["log"])
+    team_zone = zone if loaded is None else loaded.scenario.time_zone
+    earlier = [] if log is None else list(read_log(log, team_zone))
     queue = _queue(loaded, given["queue"], earlier)
     known = _known(loaded, queue, given, zone)
-    earlier = [*of_queue(earlier, queue), *_from_metrics(loaded, queue, given, known)]
+    kept, measured = of_queue(earlier, queue), _from_metrics(loaded, queue, given, known, team_zone)
+    earlier = list(joined(kept, measured))
     new = _new(given, queue, now, known, earlier)
     if new is not None and not given["force"]:
-        _refuse_nonsense(new, earlier, now, known)
+        _refuse_mistyped(new, earlier, now, known)
     if not earlier and new is None:
         raise InputError("give what waits with --depth, readings of before with --log, or metrics with --metrics")
-    answer = live([*earlier, *([] if new is None else [new])], known)
+    answer = live(joined([*kept, *([] if new is None else [new])], measured), known)
     if new is not None and given["log"] is not None:
-        line = reading_line(new, log_columns(Path(given["log"])))
-        append_line(given["log"], line.header, line.line)
+        add_reading(Path(given["log"]), new)
+    elif new is not None and named is not None and not is_shipped(named):
+        echo(f"this reading is not kept: --log {near(named)} keeps it in the log that {file} names", err=True)
     if given["as_json"]:
         echo(json.dumps(live_json(answer), indent=2, ensure_ascii=False))
         return
@@ -121,42 +118,15 @@ def _read(name: str, given: dict[str, Any], read: Callable[[Any], T]) -> T | Non
         raise InputError(f"--{name} {problem}") from None
 
 
-def _at_least_one(value: object) -> float:
-    number = read_number(value)
-    if number < 1:
-        raise UnitError(f"{value} is less than one", "1 or more")
-    return number
-
-
-def _above_zero(value: object) -> float:
-    minutes = read_duration_min(value)
-    if minutes <= 0:
-        raise UnitError(f"{value!r} is zero", "a duration above zero, such as 2 s")
-    return minutes
-
-
-def _loaded(file: str | None, overrides: tuple[str, ...]) -> LoadedScenario | None:
+def _loaded(file: str | None, overrides: tuple[str, ...]) -> tuple[LoadedScenario | None, Path | None]:
+    """The scenario and the log that it names, which is not read yet: another may be meant, or none be there yet."""
     if file is None:
         if overrides:
             raise click.UsageError("--set changes a value of a scenario: give its FILE")
-        return None
-    from afterload.scenario import load_scenario
+        return None, None
+    from afterload.scenario.reading_log import load_without_log
 
-    return load_scenario(file, overrides)
-
-
-def _log(path: str | None, zone: Any) -> list[Reading]:
-    """The readings of before; none where the file is not there yet, or empty."""
-    from afterload.scenario.readings import Reading, read_readings
-
-    if path is None or not Path(path).exists() or (Path(path).is_file() and not Path(path).stat().st_size):
-        return []
-    attachment, problems = read_readings(Path(path), zone)
-    real = [problem for problem in problems if "holds no rows" not in problem.message]
-    if real:
-        lines = "\n".join(f"  {problem}" for problem in real[:20])
-        raise InputError(f"{path} is not a log of readings that can be used; nothing was added:\n{lines}")
-    return [row for row in attachment.rows if isinstance(row, Reading)] if isinstance(attachment.rows, tuple) else []
+    return load_without_log(file, overrides)
 
 
 def _queue(loaded: LoadedScenario | None, name: str | None, earlier: list[Reading]) -> str:
@@ -180,67 +150,47 @@ def _queue(loaded: LoadedScenario | None, name: str | None, earlier: list[Readin
     raise InputError(f"which queue? Give --queue with one of {', '.join(names) or 'none: the scenario has no queue'}")
 
 
-def _known(loaded: LoadedScenario | None, queue: str, given: dict[str, Any], zone: tzinfo | None) -> Known:
+def _known(loaded: LoadedScenario | None, queue: str, given: dict[str, Any], zone: ZoneInfo | None) -> Known:
     """What is known beside the readings: from the scenario, and over it what is given here."""
-    from afterload.findings.live_known import READ_SHARE, Known, Side, StatedRate, known_of, served_under_cap
+    from afterload.findings.live_given import Given, known_given, lacks_tested_rate, read_attempts, read_item_time_s
 
-    local = datetime.now().astimezone().tzinfo or UTC
-    item_time, cap = _read("item-time", given, _above_zero), _read("cap", given, read_count)
-    seconds = None if item_time is None else 60 * item_time
-    if loaded is not None:
-        base = known_of(loaded, queue, cap, seconds)
-    else:
-        base = Known(zone=local, cap=cap, item_time_s=seconds)
-        if cap is not None and seconds is not None:
-            under = served_under_cap(cap, seconds)
-            base = replace(base, service=under, bound=replace(under, words=f"the cap of {cap:,} at once"))
-    changes: dict[str, Any] = {} if zone is None else {"zone": zone}
-    for option, field, read in (
-        ("order", "order", str),
-        ("restored", "restored_at", lambda text: read_instant(text, base.zone)),
-        ("objective", "objective_min", read_duration_min),
-    ):
-        value: Any = _read(option, given, read)
-        if value is not None:
-            changes[field] = value
-    tested, direct = _read("tested", given, read_rate_per_min), _read("direct", given, read_rate_per_min)
-    tries = _read("tries", given, _at_least_one)
-    side = base.side
-    if side is None and tested is not None:
-        side = Side("the dependency", tested)
-    elif side is None and (direct is not None or tries is not None):
+    local: tzinfo = datetime.now().astimezone().tzinfo or UTC
+    of_team = local if loaded is None else loaded.scenario.time_zone
+    here = Given(
+        zone=zone or of_team,
+        order=given["order"],
+        restored_at=_read("restored", given, lambda text: read_instant(text, of_team)),
+        objective_min=_read("objective", given, read_duration_min),
+        service_per_min=_read("service", given, read_rate_per_min),
+        cap=_read("cap", given, read_count),
+        item_time_s=_read("item-time", given, read_item_time_s),
+        tested_per_min=_read("tested", given, read_rate_per_min),
+        direct_per_min=_read("direct", given, read_rate_per_min),
+        attempts_failing=_read("tries", given, read_attempts),
+    )
+    if lacks_tested_rate(here, loaded, queue):
         raise click.UsageError("--direct and --tries are of a dependency: give what it is tested to with --tested")
-    if side is not None:
-        side = replace(
-            side,
-            tested_per_min=side.tested_per_min if tested is None else tested,
-            direct_per_min=side.direct_per_min if direct is None else direct,
-            attempts_failing=side.attempts_failing if tries is None else tries,
-        )
-    service = _read("service", given, read_rate_per_min)
-    if service is not None:
-        changes["service"], changes["consumers"] = StatedRate(service, READ_SHARE * service, "as read"), None
-    return replace(base, side=side, **changes)
+    return known_given(here, loaded, queue)
 
 
 def _from_metrics(
-    loaded: LoadedScenario | None, queue: str, given: dict[str, Any], known: Known
-) -> list[Reading]:  # fmt: skip
+    loaded: LoadedScenario | None, queue: str, given: dict[str, Any], known: Known, zone: ZoneInfo | None
+) -> list[Reading]:
     if not given["metrics"]:
         if given["series"]:
             raise click.UsageError("--series tells what a series of --metrics measures: give that too")
         return []
-    from afterload.intake.live import metric_readings
+    from afterload.intake.live import metric_readings, names_elsewhere, names_of
 
-    names: set[str] = set()
-    if loaded is not None:
-        resources = loaded.scenario.queues[queue].resources
-        url = resources.queue_url
-        names = {name for name in (resources.function, url, url.rsplit("/", 1)[-1] if url else None) if name}
     readings, remarks = metric_readings(
-        given["metrics"], queue, zone=loaded.scenario.time_zone if loaded is not None else _read("zone", given, read_zone),
-        series=given["series"], names=frozenset(names), since=known.restored_at,
-    )  # fmt: skip
+        given["metrics"],
+        queue,
+        zone=zone,
+        series=given["series"],
+        names=names_of(loaded, queue),
+        others=names_elsewhere(loaded, queue),
+        since=known.restored_at,
+    )
     for remark in remarks:
         if remark.kind == "ask":
             echo(f"{remark.file}: {remark.text}", err=True)
@@ -307,24 +257,11 @@ def _asked(values: dict[str, Any], known: Known) -> dict[str, Any]:
     return found
 
 
-def _refuse_nonsense(new: Reading, earlier: list[Reading], now: datetime, known: Known) -> None:
+def _refuse_mistyped(new: Reading, earlier: list[Reading], now: datetime, known: Known) -> None:
     """What was mistyped spoils every later answer, so it is refused before it is kept."""
-    if new.at > now + timedelta(minutes=FUTURE_MIN):
-        raise InputError(f"--at {new.at.isoformat()} is in the future; it is {now.isoformat()} now")
-    if new.age_min is not None and new.age_min > 0 and new.depth == 0:
-        raise InputError(f"nothing waits, so the oldest cannot be {new.age_min:g} min old: leave --age out")
-    before = max((item for item in earlier if item.at < new.at), key=lambda item: item.at, default=None)
-    if before is None or before.depth < TYPO_LEAST:
-        return
-    minutes = (new.at - before.at).total_seconds() / 60
-    if minutes <= TYPO_MIN and new.depth > TYPO_TIMES * before.depth:
-        raise InputError(
-            f"--depth {new.depth:,.0f} is more than {TYPO_TIMES:g} times the {before.depth:,.0f} of {minutes:.3g} min before: "
-            "is it mistyped? Give --force if not"
-        )
-    fastest = known.service.per_min if known.service is not None else None
-    if fastest is not None and before.depth - new.depth > TYPO_TIMES * fastest * max(1.0, minutes):
-        raise InputError(
-            f"--depth {new.depth:,.0f} is {before.depth - new.depth:,.0f} less than {minutes:.3g} min before, more than "
-            f"{TYPO_TIMES:g} times what {fastest:,.4g}/min serve: is it mistyped, or was the queue purged? Then give --force"
-        )
+    from afterload.findings.typed_reading import mistyped
+
+    found = mistyped(new, earlier, now, None if known.service is None else known.service.per_min)
+    if found is not None:
+        then = "Then give --force" if found.or_else else "Give --force if not"
+        raise InputError(f"--{found.part} {found.words}: {found.question} {then}")

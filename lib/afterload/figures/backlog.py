@@ -28,7 +28,15 @@ from afterload.model.backlog import recover
 from afterload.plan.change import counted
 from afterload.units import format_count, format_duration, format_minutes, format_rate
 
-__all__ = ["age_figure", "backlog_answer", "backlog_figure", "catch_up_figure", "curve_data", "dependency_figure"]
+__all__ = [
+    "age_figure",
+    "backlog_answer",
+    "backlog_figure",
+    "catch_up_figure",
+    "curve_data",
+    "dependency_figure",
+    "shown_queues",
+]
 
 MOST_DRAINS = 400
 NO_QUEUES = "This scenario has no queues, so nothing piles up behind the dependency."
@@ -58,6 +66,11 @@ def _weight(item: QueueEstimate) -> float:
 
 def _drawn(estimates: Estimates) -> tuple[list[QueueEstimate], tuple[str, ...]]:
     return drawn(estimates.queues.values(), _weight)
+
+
+def shown_queues(estimates: Estimates) -> frozenset[str]:
+    """Queues that the chart of the backlog draws."""
+    return frozenset(item.name for item in _drawn(estimates)[0])
 
 
 def _sentence(item: QueueEstimate, objective: float) -> str:

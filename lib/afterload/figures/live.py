@@ -11,7 +11,7 @@ from afterload.figures.charts import AFTER, BEFORE, Clock, alt, chart_of, evenly
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.findings.live import Live
-from afterload.findings.live_words import clock, live_lines, times_words
+from afterload.findings.live_words import awaited_words, clock, live_lines, times_words
 from afterload.scenario import LoadedScenario, Reading
 from afterload.units import format_count, format_minutes, format_rate, format_share
 
@@ -20,6 +20,7 @@ __all__ = ["live_figure", "live_readings_table", "live_steps_table", "live_words
 NOTHING = (
     "No recovery is going on here: keep readings with afterload eta --log and name the file under live to follow one."
 )
+NONE_YET = "There is no reading yet."
 MOST_READINGS = 300
 # Points of the fan, and how far it goes beyond the end that is likely.
 FAN_POINTS, BEYOND = 60, 1.15
@@ -28,15 +29,18 @@ CROWDED_SHARE = 0.1
 NO_END_MIN = 360.0
 
 
-def live_words(live: Live | None) -> Prose:
-    """The answer in words, as ``afterload eta`` prints it."""
-    return paragraph(NOTHING) if live is None else sentence_list(live_lines(live))
+def live_words(live: Live | None, loaded: LoadedScenario | None = None) -> Prose:
+    """The answer in words, as ``afterload eta`` prints it; without one, what the scenario waits for."""
+    if live is not None:
+        return sentence_list(live_lines(live))
+    awaited = "" if loaded is None else awaited_words(loaded)
+    return paragraph(f"{awaited}." if awaited else NOTHING)
 
 
 def live_figure(loaded: LoadedScenario, live: Live | None, log: str | None = None) -> Figure | Prose:
     """The readings, and the backlog from now on between P10 and P90. ``log``: where readings stand."""
     if live is None:
-        return paragraph(NOTHING)
+        return paragraph(NOTHING if loaded.scenario.live is None else NONE_YET)
     # At the offset of the last reading, as the words have it: the event of the scenario may be of another season.
     times = Clock(loaded.scenario.time_zone, live.now)
     now = times.at(live.now)
@@ -92,9 +96,15 @@ def live_figure(loaded: LoadedScenario, live: Live | None, log: str | None = Non
         table=_times_table(live),
         source=f"{named if log is None else log}, {loaded.name}",
         method=_method(live),
-        alt=f"Line of {len(live.readings):,} readings, and a band of the backlog expected from P10 to P90. {live_lines(live)[0]}",
+        alt=f"{_drawn_words(live, bool(fan))} {live_lines(live)[0]}",
         notes=(*notes, *(f"{doubt.word}: {doubt.text}." for doubt in live.doubts)),
     )
+
+
+def _drawn_words(live: Live, has_fan: bool) -> str:
+    count = len(live.readings)
+    seen = "Point of 1 reading" if count == 1 else f"Line of {count:,} readings"
+    return f"{seen}, and a band of the backlog expected from P10 to P90." if has_fan else f"{seen}."
 
 
 def _fan(live: Live, now: int) -> list[dict[str, Any]]:
@@ -159,7 +169,7 @@ def _signed(net: float, low: float, high: float) -> str:
 def live_steps_table(live: Live | None) -> Table | Prose:
     """The seven steps of admission: what may go, what must wait, and why."""
     if live is None:
-        return paragraph(NOTHING)
+        return paragraph(NONE_YET)
     rows = tuple((str(step.number), step.name, step.state, f"{step.why}.") for step in live.steps)
     return Table(("#", "step", "now", "why"), rows, frozenset({"#"}), caption="The seven steps of admission, now")
 
@@ -167,14 +177,26 @@ def live_steps_table(live: Live | None) -> Table | Prose:
 def live_readings_table(live: Live | None) -> Table | Prose:
     """Every reading, as it was kept."""
     if live is None:
-        return paragraph(NOTHING)
-    first = len(live.readings) - live.used
-    rows = tuple(_row(live, item, place >= first) for place, item in enumerate(live.readings))
+        return paragraph(NONE_YET)
+    rows = tuple(_row(live, item, place) for place, item in enumerate(live.readings))
     columns = ("at", "waiting", "oldest", "arrive", "served", "in flight", "errors", "attempts", "in the answer")
     return Table(columns, rows, frozenset(columns[1:8]), caption=f"Readings of {live.queue}")
 
 
-def _row(live: Live, item: Reading, used: bool) -> tuple[str, ...]:
+def _part(live: Live, place: int) -> str:
+    """Whether a reading is part of the answer, and why not."""
+    if place >= len(live.readings) - live.used:
+        return "yes"
+    if live.kind == "empty":
+        return "no: nothing waits any more"
+    if live.change is not None and place < live.change.place:
+        return "no: before the change"
+    if any(item.depth <= 0 for item in live.readings[place:]):
+        return "no: before the queue was empty"
+    return f"no: only the last {live.used:,} count"
+
+
+def _row(live: Live, item: Reading, place: int) -> tuple[str, ...]:
     return (
         clock(item.at, live),
         format_count(item.depth),
@@ -184,5 +206,5 @@ def _row(live: Live, item: Reading, used: bool) -> tuple[str, ...]:
         "" if item.in_flight is None else format_count(item.in_flight),
         "" if item.error_share is None else format_share(item.error_share),
         "" if item.attempts_per_min is None else format_rate(item.attempts_per_min),
-        "yes" if used else "no: before the change",
+        _part(live, place),
     )

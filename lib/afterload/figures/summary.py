@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from afterload.estimates import Estimates
 from afterload.figures.words import span
+from afterload.findings.live_words import awaited_words
 from afterload.units import format_count, format_instant, format_minutes, format_number, format_rate
 
 __all__ = ["summary"]
@@ -43,3 +44,5 @@ def _lines(estimates: Estimates) -> Iterator[str]:
     for item in estimates.queues.values():
         for doubt in item.doubts:
             yield f"{doubt.word} (queues.{item.name}): {doubt.text}."
+    if awaited := awaited_words(loaded):
+        yield f"Live: {awaited}."

@@ -129,6 +129,7 @@ def admission_steps(
     kind: str,
     service: StatedRate | None,
     slowed: bool,
+    now: datetime,
     empty_at: datetime | None,
     since_restore_min: float | None,
     error_share: float | None,
@@ -151,7 +152,7 @@ def admission_steps(
         by_number[4] = ("do", "look at the dependency before more is drained: the drain slowed")
     else:
         by_number[4] = ("may go", "under the safe cap")
-    at = "" if empty_at is None else f", about {empty_at.astimezone(known.zone):%H:%M}"
+    at = "" if empty_at is None else f", about {known.clock(empty_at, now)}"
     if kind == "empty" and not held:
         by_number[5] = ("may go", "nothing waits: set-aside and dead-lettered work at a bounded rate")
         hold = "" if known.lift_hold_min is None else f", each held for {format_duration(known.lift_hold_min)}"

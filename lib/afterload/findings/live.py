@@ -13,7 +13,7 @@ from afterload.estimates import Doubt
 from afterload.findings.admission import SafeCap, Step, admission_steps, is_failing, safe_cap
 from afterload.findings.live_known import PLANNED_SHARE, Known, StatedRate, known_of
 from afterload.findings.live_rates import APART, NEAR_RETENTION, Rates
-from afterload.model.live import Ahead, Change, Projection, find_change, fit_readings, rounding_of
+from afterload.model.live import MOST_READINGS, Ahead, Change, Projection, find_change, fit_readings, rounding_of
 from afterload.scenario import LoadedScenario, Reading
 from afterload.scenario.problems import nearest
 from afterload.scenario.readings import of_queue
@@ -199,7 +199,7 @@ class _Answer(Rates):
             if change is not None:
                 change = replace(change, place=change.place + first)
                 first = change.place
-            used = len(self.readings) - first
+            used = min(len(self.readings) - first, MOST_READINGS)
             projection = fit_readings(self.minutes[first:], self.depths[first:], self._flow())
         elif left > 0:
             projection = self._from_rates()
@@ -224,7 +224,7 @@ class _Answer(Rates):
             failing=failing, steps=(), next_min=next_min, next_why=why, known=known, doubts=tuple(self.doubts),
         )  # fmt: skip
         steps = admission_steps(
-            known, failing, cap, kind, service, bool(change is not None and change.slower), answer.advised_at,
+            known, failing, cap, kind, service, bool(change is not None and change.slower), last.at, answer.advised_at,
             answer.since_restore_min, self.seen.error_share,
         )  # fmt: skip
         return replace(answer, steps=steps)

@@ -12,7 +12,7 @@ from afterload.estimates import QueueService, estimate_fleet, queue_service
 from afterload.findings.live_consumers import Consumers
 from afterload.model.curves import RateProfile
 from afterload.scenario import LoadedScenario
-from afterload.units import format_rate
+from afterload.units import format_offset, format_rate
 
 __all__ = [
     "PLANNED_SHARE",
@@ -117,6 +117,14 @@ class Known:
     fleets: tuple[FleetToLaunch, ...] = ()
     loops: tuple[str, ...] = ()
     lift_hold_min: float | None = None
+
+    def clock(self, at: datetime, now: datetime) -> str:
+        """A time for people: "08:24 PDT", with the day where it is another than that of ``now``."""
+        local = at.astimezone(self.zone)
+        name = local.tzname() or ""
+        label = name if name.isalpha() else format_offset(local)
+        day = "" if local.date() == now.astimezone(self.zone).date() else f"{local:%Y-%m-%d} "
+        return f"{day}{local:%H:%M} {label}"
 
     def minutes(self, at: datetime) -> float:
         """Minutes of a moment after the profile's origin; 0 before it."""

@@ -8,21 +8,37 @@ from typing import Any
 
 from afterload.findings.admission import SafeCap, Step
 from afterload.findings.live import Live, Times
-from afterload.units import format_count, format_duration, format_offset, format_rate
+from afterload.scenario import LoadedScenario
+from afterload.units import format_count, format_duration, format_rate
 
-__all__ = ["MOST_LINES", "cap_words", "clock", "live_json", "live_lines", "net_words", "step_words", "times_words"]
+__all__ = [
+    "MOST_LINES",
+    "awaited_words",
+    "cap_words",
+    "clock",
+    "live_json",
+    "live_lines",
+    "net_words",
+    "step_words",
+    "times_words",
+]
 
 MOST_LINES = 12
 MOST_DOUBTS = 3
 
 
+def awaited_words(loaded: LoadedScenario) -> str:
+    """What is to be known of a live chapter that has no reading yet; empty where it has one, or there is none."""
+    live = loaded.scenario.live
+    if live is None or loaded.readings:
+        return ""
+    what = f"{live.log} is not there yet" if loaded.files.get(live.log) == "" else f"{live.log} holds no reading yet"
+    return f"{what}: the first reading of {live.queue}, by afterload eta --log or the form of 03-live, begins it"
+
+
 def clock(at: datetime, live: Live) -> str:
     """A time in the team's zone: "08:24 PDT", with the day where it is another than that of the last reading."""
-    local, now = at.astimezone(live.known.zone), live.now.astimezone(live.known.zone)
-    name = local.tzname() or ""
-    label = name if name.isalpha() else format_offset(local)
-    day = "" if local.date() == now.date() else f"{local:%Y-%m-%d} "
-    return f"{day}{local:%H:%M} {label}"
+    return live.known.clock(at, live.now)
 
 
 def times_words(times: Times) -> str:
@@ -70,7 +86,7 @@ def _above_cap(live: Live) -> str:
     rate = cap.rate_per_min if cap.concurrency_rate_per_min is None else cap.concurrency_rate_per_min
     at = "" if live.advised_at is None else f", about {clock(live.advised_at, live)}"
     if rate <= 0:
-        then = "and nothing is left for a drain"
+        then = "nothing is left for a drain"
     elif capped.p50 is None:
         then = f"at the safe cap of {format_rate(rate)} it does not drain"
     else:

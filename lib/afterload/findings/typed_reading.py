@@ -19,10 +19,19 @@ TYPO_TIMES, TYPO_MIN, TYPO_LEAST = 5.0, 10.0, 100.0
 
 @dataclass(frozen=True)
 class Mistyped:
-    """Which part of a reading looks wrong (``at``, ``age`` or ``depth``), and why."""
+    """Which part of a reading looks wrong (``at``, ``age`` or ``depth``), and why.
+
+    ``words`` are a sentence without its end that begins with the value; ``or_else`` is what may have happened if it is right.
+    """
 
     part: str
     words: str
+    or_else: str = ""
+
+    @property
+    def question(self) -> str:
+        """What to ask whoever typed it."""
+        return f"is it mistyped{f', or {self.or_else}' if self.or_else else ''}?"
 
 
 def mistyped(
@@ -38,7 +47,7 @@ def mistyped(
     if new.at > now + timedelta(minutes=FUTURE_MIN):
         return Mistyped("at", f"{new.at.isoformat()} is in the future; it is {now.isoformat()} now")
     if new.age_min is not None and new.age_min > 0 and new.depth == 0:
-        return Mistyped("age", f"nothing waits, so the oldest cannot be {new.age_min:g} min old: leave it out")
+        return Mistyped("age", f"{new.age_min:g} min cannot be that of the oldest, since nothing waits")
     before = max((item for item in earlier if item.at < new.at), key=lambda item: item.at, default=None)
     if before is None or before.depth < TYPO_LEAST:
         return None
@@ -52,6 +61,7 @@ def mistyped(
         return Mistyped(
             "depth",
             f"{new.depth:,.0f} is {before.depth - new.depth:,.0f} less than {minutes:.3g} min before, more than "
-            f"{TYPO_TIMES:g} times what {service_per_min:,.4g}/min serve: was the queue purged?",
+            f"{TYPO_TIMES:g} times what {service_per_min:,.4g}/min serve",
+            "was the queue purged",
         )
     return None

@@ -102,7 +102,9 @@ class FormWorkbook:
     def _answers(self) -> list[Figure | Prose | Table]:
         results = self.form.results
         if results is None or results.plan is None:
-            return [sentence_list([f"{self.form.name}: {line}" for line in self.form.problem_lines])]
+            return [
+                sentence_list([f"{self.form.name}: {line}" for line in self.form.problem_lines or [self.form.notice]])
+            ]
         estimates = results.estimates
         found: list[Figure | Prose | Table] = [answer(estimates, results.plan, results.recovery)]
         for group in GROUPS.values():

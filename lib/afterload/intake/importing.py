@@ -156,6 +156,7 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
         edit = YamlText(account.text, str(target))
         _attach(edit, read, assigned, wishes, Path(target))
         problem = _problem(edit.text, target)
+    account, beside = _wanted(account, beside)
     kinds = {_relative(item.path, Path(target)): item.kind for item in read}
     return Imported(replace(account, text=edit.text), kinds, beside, problem)
 
@@ -276,6 +277,21 @@ def _standing(files: Mapping[Path, str]) -> Iterator[None]:
     finally:
         for path in made:
             path.unlink(missing_ok=True)
+
+
+def _wanted(account: Account, beside: dict[Path, str]) -> tuple[Account, dict[Path, str]]:
+    """Only the files that the scenario is to name; one that it names already is updated where its content is another."""
+    kept: dict[Path, str] = {}
+    outcomes = list(account.outcomes)
+    for path, content in beside.items():
+        place = next((at for at, item in enumerate(outcomes) if item.proposal.value == path.name), None)
+        fate = None if place is None else outcomes[place].fate
+        if place is not None and fate == "same" and not (path.is_file() and path.read_bytes() == content.encode()):
+            outcomes[place] = replace(outcomes[place], fate="updated", reason="its entries are others")
+            fate = "updated"
+        if fate in ("new", "updated"):
+            kept[path] = content
+    return replace(account, outcomes=tuple(outcomes)), kept
 
 
 def _path_of(name: str, data: Any) -> tuple[str, ...]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from afterload.errors import InputError
+from afterload.files import write_all
 from afterload.findings.rates import Meaning, to_rates
-from afterload.intake.metrics import Assigned, assign, read_assignment
+from afterload.intake.metrics import Assigned, assign, read_assignment, words_of
 from afterload.readers.metrics import read_metrics_file
 from afterload.readers.reading import Remark
 from afterload.readers.series import MetricSeries
-from afterload.scenario import Reading
+from afterload.scenario import LoadedScenario, Reading
 
-__all__ = ["MOST_READINGS", "metric_readings"]
+__all__ = ["MOST_READINGS", "metric_readings", "names_elsewhere", "names_of", "uploaded_readings"]
 
 # More say little more, and a fit of them takes long.
 MOST_READINGS = 120
@@ -32,6 +36,7 @@ def metric_readings(
     zone: ZoneInfo | None = None,
     series: Sequence[str] = (),
     names: frozenset[str] = frozenset(),
+    others: frozenset[str] = frozenset(),
     since: datetime | None = None,
 ) -> tuple[tuple[Reading, ...], tuple[Remark, ...]]:
     """Readings of one queue from files of metrics, at the times of its backlog, and what the readers had to say.
@@ -41,20 +46,34 @@ def metric_readings(
         queue: its name in the readings.
         zone: of times that state none.
         series: what a series measures, as ``NAME=SIGNAL[:QUEUE[:UNIT]]``.
-        names: further names by which series may call the queue.
+        names: further names by which series may call the queue; ``others``: names of other queues, whose series are left out.
         since: only readings from then on, such as the restore; without it, from the highest backlog on.
 
+    Of several series of one signal that is taken which a person names, else the one that names the queue. Where that does not
+    decide, the backlog is asked for, and every other signal is left out with a remark.
+
     Raises:
-        InputError: a file is no metrics, no series is the backlog, or none of its points are late enough.
+        InputError: a file is no metrics, no series is the backlog, or several could be, or none of its points are late enough.
     """
     read = [(str(path), read_metrics_file(path, zone=zone)) for path in files]
     given = [read_assignment(text) for text in series]
     found, remarks = assign(
         [(path, file.series) for path, file in read], given, {queue: names | {queue}}
     )  # fmt: skip
-    by_signal: dict[str, Assigned] = {}
-    for item in found:
-        by_signal.setdefault(item.signal, item)
+    by_signal, several = _chosen(found, len(given), queue, names | {queue}, others - names - {queue})
+    if "backlog" in several:
+        titles = ", ".join(several["backlog"][:8])
+        raise InputError(
+            f"{', '.join(path for path, _ in read)}: {len(several['backlog']):,} series could be the backlog of {queue}: say "
+            f"which with --series NAME=backlog:{queue}; there are {titles}"
+        )
+    remarks += [
+        Remark(
+            "ask", f"{', '.join(titles[:8])}: which is of {queue} is not told: say --series NAME={signal}:{queue}", file
+        )
+        for signal, titles in several.items()
+        for file in [next(item.file for item in found if item.signal == signal)]
+    ]
     if "backlog" not in by_signal:
         titles = ", ".join(item.title for _, file in read for item in file.series[:8])
         raise InputError(
@@ -84,6 +103,80 @@ def metric_readings(
     )  # fmt: skip
     everything = (*(remark for _, file in read for remark in file.remarks), *remarks)
     return readings, everything
+
+
+def _chosen(
+    found: Sequence[Assigned], given: int, queue: str, names: frozenset[str], others: frozenset[str]
+) -> tuple[dict[str, Assigned], dict[str, list[str]]]:
+    """The series of each signal; and the titles of those of which none can be chosen, by signal.
+
+    ``given``: how many of the first ones a person has named.
+    """
+    chosen: dict[str, Assigned] = {}
+    several: dict[str, list[str]] = {}
+    for signal in dict.fromkeys(item.signal for item in found):
+        by_hand = [item for item in found[:given] if item.signal == signal]
+        those = [
+            item
+            for item in found
+            if item.signal == signal and (names & words_of(item.series) or not others & words_of(item.series))
+        ]
+        exact = [item for item in those if names & words_of(item.series)]
+        near = [item for item in those if queue in item.series.title]
+        best = next((group for group in (by_hand, exact, near) if group), those)
+        if not best:
+            continue
+        if len(best) == 1 or best is by_hand:
+            chosen[signal] = best[0]
+        else:
+            several[signal] = [item.series.title for item in best]
+    return chosen, several
+
+
+def uploaded_readings(
+    files: Mapping[str, bytes],
+    queue: str,
+    *,
+    zone: ZoneInfo | None = None,
+    series: Sequence[str] = (),
+    names: frozenset[str] = frozenset(),
+    others: frozenset[str] = frozenset(),
+    since: datetime | None = None,
+) -> tuple[tuple[Reading, ...], tuple[Remark, ...]]:
+    """The same of files that are known by name and content alone, as a browser gives them; they are not kept.
+
+    Raises :class:`InputError` like :func:`metric_readings`, and :class:`OutputError` where there is no room to read them in.
+    """
+    with TemporaryDirectory(prefix="afterload-") as folder:
+        paths = [Path(folder, Path(name.replace("\\", "/")).name or "metrics") for name in files]
+        write_all(dict(zip(paths, files.values(), strict=True)))
+
+        def plain(text: str) -> str:
+            return text.replace(f"{folder}{os.sep}", "")
+
+        try:
+            readings, remarks = metric_readings(
+                paths, queue, zone=zone, series=series, names=names, others=others, since=since
+            )
+        except InputError as problem:
+            raise InputError(plain(str(problem))) from None
+    return readings, tuple(replace(remark, file=plain(remark.file), text=plain(remark.text)) for remark in remarks)
+
+
+def names_of(loaded: LoadedScenario | None, queue: str) -> frozenset[str]:
+    """Further names by which metrics may call a queue of a scenario: those of its resources."""
+    if loaded is None:
+        return frozenset()
+    resources = loaded.scenario.queues[queue].resources
+    url = resources.queue_url
+    return frozenset(name for name in (resources.function, url, url.rsplit("/", 1)[-1] if url else None) if name)
+
+
+def names_elsewhere(loaded: LoadedScenario | None, queue: str) -> frozenset[str]:
+    """Names by which metrics may call the other queues of a scenario."""
+    if loaded is None:
+        return frozenset()
+    return frozenset().union(*({name} | names_of(loaded, name) for name in loaded.scenario.queues if name != queue))
 
 
 def _near(series: MetricSeries, at_s: float) -> int | None:

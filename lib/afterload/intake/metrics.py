@@ -20,7 +20,7 @@ from afterload.readers.series import MetricSeries
 from afterload.scenario.evidence_schema import Telemetry
 from afterload.scenario.problems import nearest
 
-__all__ = ["SIGNALS", "Assigned", "assign", "metric_proposals", "read_assignment"]
+__all__ = ["SIGNALS", "Assigned", "assign", "metric_proposals", "read_assignment", "words_of"]
 
 SIGNALS: tuple[str, ...] = get_args(Telemetry.model_fields["signal"].annotation)
 # Names of metrics whose meaning their service documents, in the order of preference.
@@ -157,8 +157,13 @@ def _known(series: MetricSeries) -> tuple[str, str | None] | None:
     return None
 
 
+def words_of(series: MetricSeries) -> frozenset[str]:
+    """Values of the labels of a series and words of its name: what may be that of a queue."""
+    return frozenset((*(value for _, value in series.labels), *series.name.split()))
+
+
 def _queue_of(series: MetricSeries, queues: Mapping[str, frozenset[str]]) -> str:
-    values = {value for _, value in series.labels} | set(series.name.split())
+    values = words_of(series)
     hits = [queue for queue, names in queues.items() if names & values]
     if not hits:
         hits = [queue for queue in queues if queue and queue in series.title]

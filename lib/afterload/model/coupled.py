@@ -37,6 +37,7 @@ __all__ = [
     "CoupledSystem",
     "Input",
     "Trace",
+    "backlogs",
     "certainty",
     "simulate",
     "trace",
@@ -403,6 +404,26 @@ def trace(system: CoupledSystem, *, step_min: float = 1.0, horizon_min: float | 
     return packed.trace(float(packed.run(DAY_MIN, LONGEST_MIN).end_min[0]) + step_min)
 
 
+def backlogs(
+    system: CoupledSystem, inputs: Mapping[Input, npt.ArrayLike], horizon_min: float, *, step_min: float = 1.0
+) -> tuple[FloatArray, FloatArray]:
+    """What waits in every draw, up to a horizon.
+
+    Parameters:
+        inputs, step_min: as for :func:`simulate`.
+        horizon_min: minutes after the restore.
+
+    Returns:
+        Minutes from the restore, shape (points,), and items waiting, those set aside included, of shape (draws, points,
+        queues): before the trigger of a draw what waited then, after its end what its course comes to, which is nothing, or
+        goes on as it repeated itself.
+
+    Raises:
+        ModelError: as :func:`simulate`.
+    """
+    return _Packed(system, inputs, step_min).backlogs(number("horizon_min", horizon_min, above=0.0))
+
+
 def certainty(
     system: CoupledSystem,
     inputs: Mapping[Input, npt.ArrayLike] | None = None,
@@ -516,6 +537,17 @@ class _Raw:
         return self.overall[:, 3] > 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """What all draws of a call share: the grid, cumulative arrivals on it, and when and in which period they repeat."""
+
+    points: int
+    bases: FloatArray
+    start: float
+    settled: npt.NDArray[np.int64]
+    period: int
+
+
 class _Packed:
     """A system as the arrays that the kernel takes."""
 
@@ -587,12 +619,18 @@ class _Packed:
         steps = np.ceil((max(0.0, settled, *ramps) + ages) / self.step - 1e-9)
         return np.maximum(1, steps).astype(np.int64), round(period / self.step)
 
-    def _call(self, horizon: float, rows: npt.NDArray[np.intp], traced: bool = False) -> _Raw:
+    def _frame(self, horizon: float) -> _Frame:
+        """What all draws share up to a horizon."""
+        points = self.ahead + math.ceil(horizon / self.step - 1e-9) + 1
+        return _Frame(points, *self._bases(points), *self._period())
+
+    def _call(
+        self, horizon: float, rows: npt.NDArray[np.intp], traced: bool = False, frame: _Frame | None = None
+    ) -> _Raw:
         # Imported here: the compiler takes most of a second to load, and reading a model needs none of it.
         from afterload.model import coupled_kernel as kernel
 
-        points = self.ahead + math.ceil(horizon / self.step - 1e-9) + 1
-        bases, start = self._bases(points)
+        frame = frame or self._frame(horizon)
         count = len(rows)
         nq, nk, nf = (table.shape[1] for table in (self.queues, self.dependencies, self.fleets))
         raw = _Raw(
@@ -601,17 +639,16 @@ class _Packed:
             lowest=np.zeros((count, nf)),
             begun=np.zeros((count, len(GUIDE_STEPS) + 2)),
             overall=np.zeros((count, kernel.NO)),
-            course=np.zeros((points if traced else 0, kernel.NT * nq + 2 * nk + nf + 1)),
+            course=np.zeros((frame.points if traced else 0, kernel.NT * nq + 2 * nk + nf + 1)),
         )
-        settled, period = self._period()
 
         def part(first: int, last: int) -> None:
             these = rows[first:last]
             raw.last_row = kernel.simulate(
-                self.step, start, bases, self.at_trigger[these], self.first_rates[these], self.outages[these],
-                self.queues[these], self.dependencies[these], self.fleets[these], self.admission, settled[these], period,
-                raw.results[first:last], raw.depend[first:last], raw.lowest[first:last], raw.begun[first:last],
-                raw.overall[first:last], raw.course,
+                self.step, frame.start, frame.bases, self.at_trigger[these], self.first_rates[these], self.outages[these],
+                self.queues[these], self.dependencies[these], self.fleets[these], self.admission, frame.settled[these],
+                frame.period, raw.results[first:last], raw.depend[first:last], raw.lowest[first:last],
+                raw.begun[first:last], raw.overall[first:last], raw.course,
             )  # fmt: skip
 
         threads = min(os.cpu_count() or 1, count // DRAWS_PER_THREAD)
@@ -665,6 +702,29 @@ class _Packed:
             step=others[:, 2 * nk + nf],
             result=result,
         )
+
+    def backlogs(self, horizon: float) -> tuple[FloatArray, FloatArray]:
+        from afterload.model import coupled_kernel as kernel
+
+        frame = self._frame(horizon)
+        points, period = frame.points, frame.period
+        times = self.step * np.arange(-self.ahead, points - self.ahead, dtype=np.float64)
+        count = self.queues.shape[1]
+        initial = self.queues[..., _QUEUE_FIELDS["backlog_before"]]
+        found = np.zeros((self.draws, points, count))
+        for place in range(self.draws):
+            raw = self._call(horizon, np.array([place]), traced=True, frame=frame)
+            course = raw.course[:points, : kernel.NT * count].reshape(points, count, kernel.NT)
+            waiting, last = course[..., kernel.T_LIVE] + course[..., kernel.T_SIDE], raw.last_row
+            waiting[times <= -self.outages[place] + 1e-9] = initial[place]
+            if raw.overall[0, 1] > 0.0:
+                # It ended since it only repeats itself: what a period brought, every later one brings.
+                back = min(period, last)
+                gain = waiting[last] - waiting[last - back]
+                for row in range(last + 1, points):
+                    waiting[row] = np.maximum(0.0, waiting[row - back] + gain)
+            found[place] = waiting
+        return times, found
 
     def _result(self, raw: _Raw) -> CoupledResult:
         results, depend = raw.results, raw.depend

@@ -17,7 +17,16 @@ from afterload.errors import ModelError
 from afterload.model.checks import number
 from afterload.model.curves import FloatArray
 
-__all__ = ["HORIZON_MIN", "Change", "Projection", "find_change", "fit_readings", "from_rates", "rounding_of"]
+__all__ = [
+    "HORIZON_MIN",
+    "MOST_READINGS",
+    "Change",
+    "Projection",
+    "find_change",
+    "fit_readings",
+    "from_rates",
+    "rounding_of",
+]
 
 # Beyond this nobody waits: an end later than that is told as none.
 HORIZON_MIN = 30 * 1_440.0
@@ -25,6 +34,7 @@ HORIZON_MIN = 30 * 1_440.0
 # each with how usual it is. Weights are of our own choosing: they decide where there are two or three readings only.
 DISPERSIONS = ((1.0, 0.5), (4.0, 0.25), (16.0, 0.17), (64.0, 0.08))
 ERRORS = ((0.0, 0.5), (0.002, 0.25), (0.01, 0.2), (0.03, 0.05))
+# The last so many readings count: more say little more.
 MOST_READINGS = 200
 # A drain has changed if its net rate is below three quarters, or above four thirds, of the one before, this surely.
 CHANGE_SHARE, CHANGE_SURE = 0.75, 0.99
@@ -166,6 +176,19 @@ def from_rates(
 
 
 @dataclass(frozen=True, eq=False)
+class _Chance:
+    """One combination of dispersion and error: how readings err together, whatever their course is.
+
+    To invert its covariance takes longer than all else, so it is done once for the whole search for a change.
+    """
+
+    prior: float
+    flow: float
+    inverse: FloatArray
+    log_det: float
+
+
+@dataclass(frozen=True, eq=False)
 class _Cell:
     """One combination of dispersion and error with the regression that it gives."""
 
@@ -189,25 +212,32 @@ def _checked(times_min: Sequence[float], depths: Sequence[float]) -> tuple[Float
     return times, np.array([number(f"depths[{i}]", value) for i, value in enumerate(depths)])
 
 
-def _cells(times: FloatArray, depths: FloatArray, flow: float, columns: FloatArray) -> list[_Cell]:
-    """Generalised least squares for every dispersion and error, with the restricted likelihood of each."""
+def _chances(times: FloatArray, depths: FloatArray, flow: float) -> list[_Chance]:
+    """Every dispersion and error."""
     walk = np.minimum.outer(times - times[0], times - times[0])
     rounding = np.array([rounding_of(float(depth)) ** 2 / 12 for depth in depths])
     found = []
     for dispersion, usual in DISPERSIONS:
         for error, often in ERRORS:
             covariance = dispersion * flow * walk + np.diag(rounding + (error * depths) ** 2)
-            inverse = np.linalg.inv(covariance)
-            normal = np.asarray(columns.T @ inverse @ columns)
-            spread = np.asarray(np.linalg.inv(normal), dtype=np.float64)
-            coefficients = spread @ (columns.T @ inverse @ depths)
-            residual = depths - columns @ coefficients
             _, log_det = np.linalg.slogdet(covariance)
-            _, log_normal = np.linalg.slogdet(normal)
-            likelihood = -0.5 * float(log_det + log_normal + residual @ inverse @ residual)
-            found.append(
-                _Cell(usual * often, dispersion * flow, likelihood, coefficients, spread, inverse, residual)
-            )  # fmt: skip
+            inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+            found.append(_Chance(usual * often, dispersion * flow, inverse, float(log_det)))
+    return found
+
+
+def _cells(chances: Sequence[_Chance], depths: FloatArray, columns: FloatArray) -> list[_Cell]:
+    """Generalised least squares for every dispersion and error, with the restricted likelihood of each."""
+    found = []
+    for chance in chances:
+        weighted = columns.T @ chance.inverse
+        normal = np.asarray(weighted @ columns)
+        spread = np.asarray(np.linalg.inv(normal), dtype=np.float64)
+        coefficients = spread @ (weighted @ depths)
+        residual = depths - columns @ coefficients
+        _, log_normal = np.linalg.slogdet(normal)
+        likelihood = -0.5 * float(chance.log_det + log_normal + residual @ chance.inverse @ residual)
+        found.append(_Cell(chance.prior, chance.flow, likelihood, coefficients, spread, chance.inverse, residual))
     return found
 
 
@@ -236,7 +266,7 @@ def fit_readings(times_min: Sequence[float], depths: Sequence[float], flow_per_m
     since = times - times[-1]
     flow = _flow(flow_per_min, times, values)
     columns = np.column_stack((np.ones(len(times)), -since))
-    cells = _cells(times, values, flow, columns)
+    cells = _cells(_chances(times, values, flow), values, columns)
     kept = _weights(cells)
     level, drain, deviation, spread = [], [], [], []
     for cell in cells:
@@ -303,10 +333,11 @@ def find_change(
     best: Change | None = None
     best_likelihood = -math.inf
     places = range(1, count - 1)
+    chances = _chances(times, values, flow)
     for place in places:
         bend = np.maximum(0.0, times - times[place])
         columns = np.column_stack((np.ones(count), -since, -bend))
-        cells = _cells(times, values, flow, columns)
+        cells = _cells(chances, values, columns)
         kept = _weights(cells)
         slower = faster = 0.0
         for weight, cell in zip(kept, cells, strict=True):

@@ -138,7 +138,9 @@ class _Table:
         return self.cell(line, row, field, lambda text: read_instant(text, self.zone))
 
 
-def _open(path: Path, required: tuple[str, ...], optional: tuple[str, ...], zone: ZoneInfo | None) -> _Table:
+def _open(
+    path: Path, required: tuple[str, ...], optional: tuple[str, ...], zone: ZoneInfo | None, may_be_empty: bool = False
+) -> _Table:
     table = _Table(str(path), [], [], "", zone)
     try:
         with path.open("rb") as file:
@@ -157,9 +159,11 @@ def _open(path: Path, required: tuple[str, ...], optional: tuple[str, ...], zone
     except UnicodeDecodeError as problem:
         table.refuse(raw[: problem.start].count(b"\n") + 1, "", "is not UTF-8 text", "a CSV file saved as UTF-8")
         return table
+    if may_be_empty and not text.strip():
+        return table
     for line, row in _rows(table, text, required, optional):
         table.rows.append((line, row))
-    if not table.rows and not table.problems:
+    if not table.rows and not table.problems and not may_be_empty:
         table.refuse(1, "", "holds no rows below its header", "at least one row")
     return table
 

@@ -71,7 +71,11 @@ class Live(Section):
 
     queue: Annotated[Label, Field(description="Name of the queue.")]
     log: Annotated[
-        Label, Field(description="CSV of readings, relative to the scenario file: at, queue, depth, age_min and more.")
+        Label,
+        Field(
+            description="CSV of readings, relative to the scenario file: at, queue, depth, age_min and more; it may be begun "
+            "later."
+        ),
     ]
 
 

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from afterload import limits
 from afterload.errors import AfterloadError, NotFoundError, OverrideError, ScenarioError, UnitError
+from afterload.reads import note_read
 from afterload.resources import BUILTIN, builtin_path
 from afterload.scenario.attachments import (
     ArrivalSeries,
@@ -48,6 +49,9 @@ __all__ = [
 # Problems shown of one attached file; the rest is counted.
 MOST_ROWS = 100
 
+# A file that may still be missing: a log of readings begins with the first of them.
+BEGUN_LATER: DataPath = ("live", "log")
+
 # Parts of a scenario of which any one is enough to compute something.
 COMPUTED = (
     "queues", "call_stacks", "clients", "fleets", "worker_pools", "dependencies", "control_loops", "plan_automation",
@@ -62,7 +66,8 @@ class LoadedScenario:
 
     ``digest`` is the SHA-256 of the values after overrides and of every file read; ``own_timeline`` has the entries of
     ``postmortem.timeline``, ``readings`` the lines of ``live.log``. ``files`` has the SHA-256 of each file as it was read,
-    by the path that the scenario names it by, and that of the scenario itself, read from a file, by empty text.
+    by the path that the scenario names it by, and that of the scenario itself, read from a file, by empty text; a log that is
+    not there yet has empty text for its SHA-256.
     """
 
     scenario: Scenario
@@ -465,6 +470,14 @@ def _attachments(
         except (AfterloadError, OSError) as problem:
             reason = problem if isinstance(problem, AfterloadError) else f"{text[:60]!r}: {problem.strerror}"
             check.refuse(path, str(reason), "a path below the scenario's folder, or builtin:NAME")
+            continue
+        if not is_file and path == BEGUN_LATER and not file.exists():
+            if file.parent.is_dir():
+                note_read(file, "")
+                found[path], files[text] = Attachment((), ""), ""
+            else:
+                words = f"{text!r} names no file ({file}), and there is no folder for one"
+                check.refuse(path, words, "a file in a folder that is there; the first reading begins it")
             continue
         if not is_file:
             check.refuse(path, f"{text!r} names no file ({file})", "a path relative to the scenario file")

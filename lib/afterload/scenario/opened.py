@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _State:
-    """One file as it is: where, what is in it, and when it was written, in nanoseconds."""
+    """One file as it is: where, what is in it, and when it was written, in nanoseconds; nothing and 0 where there is none."""
 
     path: Path
     digest: str
@@ -79,11 +79,14 @@ def _asked(value: Any) -> Any:
 
 
 def _states(path: str | Path, loaded: LoadedScenario) -> dict[str, _State]:
-    """Every file of a scenario as it is now, by the name in :attr:`LoadedScenario.files`; those that are gone are left out."""
+    """Every file of a scenario as it is now, by the name in :attr:`LoadedScenario.files`; what cannot be read is left out."""
     found = {}
     for name in loaded.files:
         try:
             file = loaded.file(name) if name else locate_scenario(path).resolve()
+            if not file.exists():
+                found[name] = _State(file, "", 0)
+                continue
             with file.open("rb") as stream:
                 modified_ns = file.stat().st_mtime_ns
                 found[name] = _State(file, file_digest(stream, "sha256").hexdigest(), modified_ns)

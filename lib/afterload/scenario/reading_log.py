@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from afterload.errors import ChangedError, InputError
 from afterload.files import append_line, take_back_line
+from afterload.resources import resource
+from afterload.scenario.fields import label_in
+from afterload.scenario.load import LoadedScenario, load_scenario, locate_scenario
+from afterload.scenario.overrides import Overrides, Typed, gather_overrides
 from afterload.scenario.readings import Reading, log_columns, read_readings, reading_line
+from afterload.yamltree import read_file
 
-__all__ = ["KeptLine", "add_reading", "log_digest", "read_log", "take_back"]
+__all__ = [
+    "KeptLine",
+    "add_reading",
+    "is_shipped",
+    "live_part",
+    "load_without_log",
+    "log_digest",
+    "near",
+    "read_log",
+    "take_back",
+]
+
+# Lines that cannot be read which a message names.
+MOST_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -28,12 +49,12 @@ def read_log(path: Path, zone: ZoneInfo | None) -> tuple[Reading, ...]:
 
     Raises :class:`InputError` with every line that cannot be read.
     """
-    if log_digest(path) in (None, sha256(b"").hexdigest()):
+    if log_digest(path) is None:
         return ()
     attachment, problems = read_readings(path, zone)
-    real = [problem for problem in problems if "holds no rows" not in problem.message]
-    if real:
-        lines = "\n".join(f"  {problem}" for problem in real[:20])
+    if problems:
+        more = [f"  and {len(problems) - MOST_LINES:,} more"] if problems[MOST_LINES:] else []
+        lines = "\n".join([*(f"  {problem}" for problem in problems[:MOST_LINES]), *more])
         raise InputError(f"{path} is not a log of readings that can be used:\n{lines}")
     rows = attachment.rows if isinstance(attachment.rows, tuple) else ()
     return tuple(row for row in rows if isinstance(row, Reading))
@@ -71,3 +92,42 @@ def take_back(kept: KeptLine) -> None:
     """
     if kept.digest is None or not take_back_line(kept.path, kept.line, kept.digest):
         raise ChangedError(f"{kept.path} has changed since your reading was added: nothing was taken out")
+
+
+def live_part(scenario: str | Path, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What a scenario says under ``live``, right or wrong, with what overrides say of it.
+
+    Raises :class:`InputError` where the file cannot be read.
+    """
+    data = read_file(locate_scenario(scenario))[0].data
+    written = changes.get("live", data.get("live") if isinstance(data, dict) else None)
+    written = written.value if isinstance(written, Typed) else written
+    found = dict(written) if isinstance(written, dict) else {}
+    given = {key: changes[f"live.{key}"] for key in ("queue", "log") if f"live.{key}" in changes}
+    return {**found, **{key: value.text if isinstance(value, Typed) else value for key, value in given.items()}}
+
+
+def load_without_log(scenario: str | Path, overrides: Overrides = None) -> tuple[LoadedScenario, Path | None]:
+    """A scenario, its log of readings unread, and where that log is, whether or not it is there.
+
+    So a log that has readings of other queues only, or was spoiled, keeps nobody from a reading that goes elsewhere.
+    Raises what :func:`afterload.scenario.load_scenario` raises.
+    """
+    changes = gather_overrides(overrides)
+    log = label_in(live_part(scenario, changes).get("log"))
+    if log is None:
+        return load_scenario(scenario, changes), None
+    others = {path: value for path, value in changes.items() if path != "live.log"}
+    loaded = load_scenario(scenario, {**others, "live.log": "none"})
+    return loaded, loaded.file(log)
+
+
+def is_shipped(path: Path) -> bool:
+    """True for a file of Afterload's own, which nobody may write to."""
+    return path.absolute().is_relative_to(resource("data"))
+
+
+def near(path: Path) -> Path:
+    """A path as a person would type it: relative where it is below the working folder."""
+    folder = Path(os.getcwd())  # noqa: PTH109 - as the shell has it
+    return path.relative_to(folder) if path.is_relative_to(folder) else path

@@ -14,7 +14,7 @@ from afterload.scenario.attachments import Attachment, Reading, _open
 from afterload.scenario.problems import Problem
 from afterload.units import MAX_DURATION_MIN, read_count, read_number, read_share
 
-__all__ = ["COLUMNS", "Reading", "ReadingLine", "log_columns", "of_queue", "read_readings", "reading_line"]
+__all__ = ["COLUMNS", "Reading", "ReadingLine", "joined", "log_columns", "of_queue", "read_readings", "reading_line"]
 
 REQUIRED = ("at", "queue", "depth")
 # Column -> field of a reading, and how a cell is read.
@@ -45,8 +45,11 @@ def _minutes(value: object) -> float:
 
 
 def read_readings(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:
-    """Read a log of readings, ``at, queue, depth`` and perhaps the other columns, sorted by time; with every problem."""
-    table = _open(path, REQUIRED, tuple(OPTIONAL), zone)
+    """Read a log of readings, ``at, queue, depth`` and perhaps the other columns, sorted by time; with every problem.
+
+    An empty file, or one that has only its header, is a log without readings.
+    """
+    table = _open(path, REQUIRED, tuple(OPTIONAL), zone, may_be_empty=True)
     found: dict[tuple[str, datetime], Reading] = {}
     seen: dict[tuple[str, datetime], int] = {}
     for line, row in table.rows:
@@ -73,12 +76,17 @@ def read_readings(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[P
 
 
 def log_columns(path: Path) -> tuple[str, ...]:
-    """The columns of a log in their order; those of a new one where it is not there yet, or empty."""
+    """The columns of a log in their order; those of a new one where it is not there yet, or empty.
+
+    Raises :class:`InputError` where it is no UTF-8, which is what a line more would be.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = next(csv.reader(file), [])
     except FileNotFoundError:
         header = []
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8, so no line can be added to it: save it as UTF-8 first") from None
     return tuple(name.strip() for name in header) or COLUMNS
 
 
@@ -107,3 +115,10 @@ def _quoted(text: str) -> str:
 def of_queue(readings: Iterable[Reading], queue: str) -> tuple[Reading, ...]:
     """The readings of one queue, by time."""
     return tuple(sorted((item for item in readings if item.queue == queue), key=lambda item: item.at))
+
+
+def joined(kept: Iterable[Reading], measured: Iterable[Reading]) -> tuple[Reading, ...]:
+    """Readings that people kept, and those of metrics at other times, by time."""
+    held = tuple(kept)
+    times = {item.at for item in held}
+    return tuple(sorted((*held, *(item for item in measured if item.at not in times)), key=lambda item: item.at))

@@ -21,7 +21,7 @@ try:
 except ImportError:  # pragma: no cover - not on this system
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["BLANK", "Document", "open_document"]
+__all__ = ["BLANK", "Document", "open_document", "typed_path"]
 
 BLANK = """\
 # One team's recovery load. Rates and durations are text with a unit (1,200/min, 20/s, 15 min, PT2H52M); times carry an
@@ -90,8 +90,11 @@ class Document:
         return replace(self, base=self.path, text=text, digest=sha256(raw).hexdigest())
 
     def elsewhere(self, path: str | Path) -> Document:
-        """The same text, to be saved as another file, which must not exist yet."""
-        return replace(self, path=Path(path).expanduser(), digest=None)
+        """The same text, to be saved as another file, which must not exist yet.
+
+        Raises :class:`InputError` where no file can have that name.
+        """
+        return replace(self, path=typed_path(str(path)), digest=None)
 
 
 def _changed_words(document: Document) -> str:
@@ -113,10 +116,25 @@ def open_document(scenario: str) -> Document:
         shipped = _read(builtin_path(scenario, Path()))
         copy = Path(shipped.path.name)
         return replace(shipped, path=copy, base=copy, text=_moved(shipped.text, scenario), digest=None)
-    path = Path(scenario).expanduser()
+    path = typed_path(scenario)
     if not path.exists():
         return Document(path, path, BLANK, None)
     return _read(path)
+
+
+def typed_path(text: str) -> Path:
+    """The file that a person names in a form, whether or not it is there.
+
+    Raises :class:`InputError` where no file can have that name.
+    """
+    try:
+        path = Path(text).expanduser()
+        path.lstat()
+    except FileNotFoundError:
+        return path
+    except (OSError, RuntimeError, ValueError) as problem:
+        raise InputError(f"{text[:60]!r} cannot be a file: {getattr(problem, 'strerror', None) or problem}") from None
+    return path
 
 
 def _moved(text: str, scenario: str) -> str:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +246,7 @@ class FormState(HasTraits):
 
     def take(self, text: str, notice: str = "") -> None:
         """Put another text in place of this one, as one step: an import, a pinned variant."""
+        self.settle()
         self._push(text)
         self.shape += 1
         self._look()
@@ -320,10 +322,16 @@ class FormState(HasTraits):
         except InputError as problem:
             # A file that is no YAML: nothing of it can be edited.
             loaded, problems = None, {"": (str(problem),)}
-        self.problems = problems
-        self.is_current = loaded is not None
+        found = None
         if loaded is not None:
-            self._read = self.results = Results.of(loaded)
+            try:
+                found = Results.of(loaded)
+            except AfterloadError as problem:
+                problems = {"": (str(problem),)}
+        self.problems = problems
+        self.is_current = found is not None
+        if found is not None:
+            self._read = self.results = found
             self.is_whole = False
         self.changes += 1
 
@@ -374,36 +382,53 @@ class FormState(HasTraits):
     def rest(self) -> None:
         """What there is time for when nothing moves: sliders into the text, uncertainty, the plan, a look at the file."""
         self.find_bands()
+        self.find_backlogs()
         self.find_plan()
 
     def find_plan(self) -> None:
         """The plan of the scenario as it is."""
         self.settle()
         if self.results is not None and not self.is_whole:
-            self._read = self.results = self.results.whole()
-            self.is_whole = True
-            self.changes += 1
+            self.is_whole = self._follow(Results.whole)
+
+    def find_backlogs(self) -> None:
+        """The bands of the backlog of the scenario as it is."""
+        self.settle()
+        if self.results is not None and self.results.bands is None:
+            self._follow(Results.with_backlogs)
 
     def find_bands(self) -> None:
         """Sliders into the text, uncertainty, and whether somebody else has written the file."""
         self.settle()
         if self.results is not None and not self.results.has_bands:
-            self._read = self.results = self.results.with_bands()
-            self.changes += 1
+            self._follow(Results.with_bands)
         if self.document.is_changed and not self.document.is_new:
             self.notice = f"{self.name} was changed by somebody else since it was opened here"
+
+    def _follow(self, more: Callable[[Results], Results]) -> bool:
+        """Find more of the results; where that cannot be computed, say why and leave it stale. True where it was found."""
+        assert self.results is not None
+        try:
+            self._read = self.results = more(self.results)
+        except AfterloadError as problem:
+            self.notice = str(problem)
+            return False
+        self.changes += 1
+        return True
 
     # Variants.
 
     def pin(self, name: str) -> None:
-        """Keep this scenario under a name, to compare others with it or to come back to it."""
-        self.settle()
-        self.pins[name.strip() or f"variant {len(self.pins) + 1}"] = self.text
-        self.changes += 1
+        """Keep this scenario under a name, to compare others with it or to come back to it.
 
-    def unpin(self, name: str) -> None:
-        """Forget a variant."""
-        self.pins.pop(name, None)
+        Without a name it gets the next number. Raises :class:`InputError` for a name that another variant has.
+        """
+        self.settle()
+        known, name = self.variants(), name.strip()
+        if name in known:
+            raise InputError(f"there is a variant {name!r} already: choose another name")
+        free = (f"variant {number}" for number in count(1) if f"variant {number}" not in known)
+        self.pins[name or next(free)] = self.text
         self.changes += 1
 
     def variants(self) -> dict[str, str]:
@@ -428,7 +453,10 @@ class FormState(HasTraits):
             if loaded is None:
                 return None
             whole = self.results if text == self.text and self.is_whole else None
-            whole = whole or Results.of(loaded).whole()
+            try:
+                whole = whole or Results.of(loaded).whole()
+            except AfterloadError:
+                return None
             self._snapshots[text] = Snapshot.of(whole.estimates, whole.plan or build_plan(whole.estimates))
         snapshot = self._snapshots[text]
         return Snapshot(name, snapshot.inputs, snapshot.results, snapshot.lines)
@@ -443,9 +471,9 @@ class FormState(HasTraits):
         """
         self.settle()
         if self.problems and not draft:
-            count = len(self.problem_lines)
+            left = len(self.problem_lines)
             raise InputError(
-                f"not saved: {count} problem{'' if count == 1 else 's'} left, and with {'it' if count == 1 else 'them'} no "
+                f"not saved: {left} problem{'' if left == 1 else 's'} left, and with {'it' if left == 1 else 'them'} no "
                 "report can be made from it: save it as a draft, or mend first"
             )
         before, self.document = self.document, self.document.saved(self.text, over)
@@ -471,27 +499,33 @@ class FormState(HasTraits):
         self.shape += 1
 
     def open(self, path: str) -> None:
-        """Go on with another file: one that is there, a shipped one, or a new one, which begins empty.
+        """Go on with another file: one that is there, a shipped one, or a new one, which begins empty. Variants stay.
 
-        Raises :class:`InputError` where changes would be lost, or the file cannot be read.
+        Raises :class:`InputError` where changes would be lost, or the file cannot be read as YAML, and leaves all as it is.
         """
         self.settle()
         if not path.strip():
             raise InputError("give the name of a file first")
         if self.text != self.document.text:
             raise InputError(f"{self.name} has changes that are not saved: save them first, or reset to the file")
-        self.document = open_document(path.strip())
-        self.text = self.document.text
+        document = open_document(path.strip())
+        YamlText(document.text, document.path.name)
+        self.document = document
+        self.text = document.text
         self._undo.clear()
         self._redo.clear()
-        self.pins.clear()
         self.results = self._read = None
         self._moved(f"opened {self.path}" if not self.document.is_new else f"{self.path} is not there yet")
 
     def reload(self) -> None:
-        """Take the file as it stands on disk now; undo brings this text back."""
+        """Take the file as it stands on disk now; undo brings this text back.
+
+        Raises :class:`InputError` where it cannot be read as YAML, and leaves all as it is.
+        """
+        document = self.document.on_disk()
+        YamlText(document.text, document.path.name)
         self._dragged.clear()
-        self.document = self.document.on_disk()
+        self.document = document
         self._push(self.document.text)
         self._moved(f"read again: {self.path}")
 
@@ -505,7 +539,7 @@ class FormState(HasTraits):
 
 
 def _references(data: Any, part: str, name: str) -> Iterator[DataPath]:
-    """Where other parts of a file name an item: a queue's dependency, the queue of a measured series."""
+    """Where other parts of a file name an item: a queue's dependency, the queue of a measured series or of the live chapter."""
     singular = {"dependencies": "dependency", "fleets": "fleet", "queues": "queue"}.get(part)
     if singular is None or not isinstance(data, dict):
         return
@@ -515,6 +549,9 @@ def _references(data: Any, part: str, name: str) -> Iterator[DataPath]:
         for key, item in pairs:
             if isinstance(item, dict) and item.get(singular) == name:
                 yield (other, key, singular)
+    live = data.get("live")
+    if part == "queues" and isinstance(live, dict) and live.get("queue") == name:
+        yield ("live", "queue")
 
 
 def _about(data: Any, path: DataPath) -> list[tuple[str, str]]:

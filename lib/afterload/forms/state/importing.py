@@ -35,6 +35,7 @@ class ImportState(HasTraits):
         super().__init__()
         self.form = form
         self.rejected: set[str] = set()
+        self._text = ""
         self._files: list[Path] = []
         self._made: list[Path] = []
 
@@ -44,7 +45,7 @@ class ImportState(HasTraits):
         contents: dict[Path, bytes] = {}
         for name, content in files.items():
             target = folder / Path(name.replace("\\", "/")).name
-            if target.exists() and target.read_bytes() != content:
+            if target.exists() and not (target.is_file() and target.read_bytes() == content):
                 target = _free(target)
             if not target.exists():
                 contents[target] = content
@@ -64,8 +65,9 @@ class ImportState(HasTraits):
             series=tuple(part.strip() for part in self.series.split(",") if part.strip()),
             rejected=frozenset(self.rejected),
         )
+        self._text = self.form.text
         try:
-            self.imported = import_files(self._files, self.form.text, self.form.document.path, wishes)
+            self.imported = import_files(self._files, self._text, self.form.document.path, wishes)
         except AfterloadError as problem:
             self.notice = str(problem)
             self.imported = None
@@ -92,6 +94,12 @@ class ImportState(HasTraits):
         """
         if self.imported is None:
             raise InputError("no file was given yet")
+        self.form.settle()
+        if self.form.text != self._text:
+            # What was typed since the files were read stays.
+            self.look()
+        if self.imported is None:
+            raise InputError(self.notice)
         write_all(dict(self.imported.beside))
         written = len(self.imported.account.of("new", "updated"))
         self.form.take(self.imported.account.text, f"{written} value{'' if written == 1 else 's'} taken from files")

@@ -13,6 +13,7 @@ from traitlets import Bool, Float, HasTraits, Unicode
 from traitlets import List as ListTrait
 
 from afterload.errors import InputError
+from afterload.forms.state.document import typed_path
 from afterload.forms.state.form import FormState
 
 __all__ = ["ReportState"]
@@ -43,12 +44,11 @@ class ReportState(HasTraits):
         # Whoever shows this may want changes to come from a thread of its own choice.
         self._tell: Teller = tell or (lambda change: change())
         self._thread: threading.Thread | None = None
-        self._process: subprocess.Popen[str] | None = None
 
     def start(self, folder: str) -> None:
         """Begin to make the packet from the saved file.
 
-        Raises :class:`InputError` where the file is not what the form shows, or is no scenario yet.
+        Raises :class:`InputError` where the file is not what the form shows or no scenario yet, or no folder can have that name.
         """
         if self.is_running:
             raise InputError("a report is being made already")
@@ -57,10 +57,11 @@ class ReportState(HasTraits):
             raise InputError("save first: the report is made from the file, as every batch run makes it")
         if self.form.problems:
             raise InputError("mend the problems first: a report needs a whole scenario")
+        target = typed_path(folder.strip() or "packets")
         self.share, self.files, self.is_running = 0.0, [], True
         self.notice = "starting"
-        command = [sys.executable, "-m", WORKER, str(self.form.path.absolute()), folder or "packets"]
-        self._process = subprocess.Popen(
+        command = [sys.executable, "-m", WORKER, str(self.form.path.absolute()), str(target)]
+        process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -68,18 +69,13 @@ class ReportState(HasTraits):
             text=True,
             encoding="utf-8",
         )
-        self._thread = threading.Thread(target=self._follow, args=(self._process,), daemon=True)
+        self._thread = threading.Thread(target=self._follow, args=(process,), daemon=True)
         self._thread.start()
 
     def wait(self, limit_s: float | None = None) -> None:
         """Wait until the run is over."""
         if self._thread is not None:
             self._thread.join(limit_s)
-
-    def stop(self) -> None:
-        """End the run."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.terminate()
 
     def _follow(self, process: subprocess.Popen[str]) -> None:
         said: list[str] = []

@@ -10,6 +10,7 @@ from typing import Any
 from afterload.coupling import CoupledEstimate, couple, estimate_recovery
 from afterload.errors import AfterloadError, InputError, ScenarioError
 from afterload.estimates import Estimates, estimate
+from afterload.findings.backlog_bands import BacklogBand, backlog_bands
 from afterload.plan import Plan, build_plan
 from afterload.plan.worth import edited
 from afterload.scenario import LoadedScenario, Problem
@@ -24,14 +25,17 @@ Problems = dict[str, tuple[str, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The results of one scenario: ``recovery``, with its uncertainty, and ``plan`` follow when there is time.
+    """The results of one scenario: ``recovery`` with its uncertainty, ``bands`` of the backlog, and ``plan`` follow when there
+    is time.
 
-    ``has_bands`` says that the first has, which may be that there is none; ``is_whole`` that both have.
+    ``has_bands`` says that the first has, which may be that there is none; ``bands`` are None until they have; ``is_whole`` says
+    that all have.
     """
 
     loaded: LoadedScenario
     estimates: Estimates
     recovery: CoupledEstimate | None = None
+    bands: tuple[BacklogBand, ...] | None = None
     plan: Plan | None = None
     has_bands: bool = False
 
@@ -43,7 +47,7 @@ class Results:
     @property
     def is_whole(self) -> bool:
         """True once uncertainty and plan are there too."""
-        return self.has_bands and self.plan is not None
+        return self.has_bands and self.bands is not None and self.plan is not None
 
     def with_bands(self) -> Results:
         """The same with the coupled recovery and its uncertainty."""
@@ -53,9 +57,14 @@ class Results:
         recovery = None if coupling is None else estimate_recovery(coupling)
         return replace(self, recovery=recovery, has_bands=True)
 
+    def with_backlogs(self) -> Results:
+        """The same with the bands of the backlog."""
+        found = self.with_bands()
+        return found if found.bands is not None else replace(found, bands=backlog_bands(found.recovery))
+
     def whole(self) -> Results:
         """The same with uncertainty and plan."""
-        found = self.with_bands()
+        found = self.with_backlogs()
         return found if found.plan is not None else replace(found, plan=build_plan(self.estimates))
 
     def changed(self, values: Sequence[tuple[DataPath, Any]]) -> Results:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from afterload import limits
 from afterload.scenario import LoadedScenario
 from afterload.scenario.schema import Fleet, Queue
+from afterload.units import format_offset
 from afterload.yamltree import DataPath
 
 __all__ = ["Group", "Slider", "sliders_of"]
@@ -72,7 +73,8 @@ class Slider:
         """The label with a position as it will be written."""
         _, value = self.written(number)
         if self.kind == "end":
-            text = f"{round(number):,} min, until {value[11:16]}"
+            end = datetime.fromisoformat(value)
+            text = f"{round(number):,} min, until {end:%H:%M} {format_offset(end)}"
         elif value is None:
             text = "none"
         else:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import anywidget
-from traitlets import Dict, Unicode
+from traitlets import Bool, Dict, Unicode
 
 from afterload.figures import Figure, Prose, Table
-from afterload.figures.moving import parted
+from afterload.figures.moving import BAND, banded, narrow, parted
 from afterload.resources import resource
 
 __all__ = ["ChartRuntime", "LiveChartView"]
@@ -86,19 +86,27 @@ class ChartRuntime(anywidget.AnyWidget):
 
 
 class LiveChartView(anywidget.AnyWidget):
-    """One chart: ``spec`` is its form without data, ``data`` the rows by name, ``alt`` what it shows in words."""
+    """One chart: ``spec`` is its form without data, ``data`` the rows by name, ``alt`` what it shows in words.
+
+    ``resting`` has rows by name that follow when nothing moves; until then ``is_stale`` says that they are of a scenario before.
+    """
 
     _esm = (HERE / "chart.js").read_text(encoding="utf-8")
     spec = Dict().tag(sync=True)
     data = Dict().tag(sync=True)
+    resting = Dict().tag(sync=True)
+    is_stale = Bool(False).tag(sync=True)
     alt = Unicode().tag(sync=True)
 
     def show(self, shown: Figure | Prose | Table) -> None:
-        """Take over a whole figure; what is no figure leaves the chart empty."""
+        """Take over a whole figure, with the band where it has one; what is no figure leaves the chart empty."""
         if not isinstance(shown, Figure):
             self.set_trait("spec", {})
             return
         spec, data = parted(shown.chart)
+        spec = narrow(spec)
+        if self.resting.get(BAND):
+            spec = banded(spec)
         if "height" in spec:
             spec["height"] = min(spec["height"], HEIGHT_PX)
         with self.hold_sync():
@@ -107,7 +115,15 @@ class LiveChartView(anywidget.AnyWidget):
                 self.set_trait("spec", spec)
             self.set_trait("alt", shown.alt)
 
-    def move(self, rows: Sequence[Sequence[Mapping[str, Any]]]) -> None:
-        """Other data in the same form; what does not fit the form waits for a whole figure."""
-        if self.spec and len(rows) == len(self.data):
-            self.set_trait("data", dict(zip(self.data, rows, strict=True)))
+    def move(self, rows: Sequence[Sequence[Mapping[str, Any]]], is_stale: bool = False) -> None:
+        """Other data in the same form; what does not fit the form waits for a whole figure. ``is_stale``: the band is old."""
+        with self.hold_sync():
+            self.set_trait("is_stale", is_stale)
+            if self.spec and len(rows) == len(self.data):
+                self.set_trait("data", dict(zip(self.data, rows, strict=True)))
+
+    def rest(self, band: Sequence[Mapping[str, Any]]) -> None:
+        """The band of what is shown now."""
+        with self.hold_sync():
+            self.set_trait("resting", {BAND: list(band)})
+            self.set_trait("is_stale", False)

@@ -55,7 +55,9 @@ class Editor:
             style={"button_width": "auto"},
         )
         self.results = ResultsView(form)
-        self.rest = Rest([(REST_S, form.find_bands), (0.0, self.results.settle), (PLAN_S, form.find_plan)])
+        works = [form.settle, form.find_bands, form.find_backlogs, self.results.settle, form.find_plan]
+        # One by one, so that a hand that moves again waits for one of them at most.
+        self.rest = Rest(list(zip((REST_S, 0.0, 0.0, 0.0, PLAN_S), works, strict=True)))
         self.sliders = SlidersView(form, self.group.value)
         self.group.observe(lambda change: self._look_at(change["new"]), names="value")
         self.outline = OutlineView(form)
@@ -117,7 +119,10 @@ class Editor:
 
     def _ask_what_counts(self) -> None:
         """Somebody else has written the file: show the difference, then let the person decide."""
-        difference = self.form.difference() or "no line differs"
+        try:
+            difference = self.form.difference() or "no line differs"
+        except AfterloadError as problem:
+            difference = str(problem)
         ways = widgets.HBox(
             [
                 button("Read theirs", self._reload, "Take the file on disk; undo brings yours back"),
@@ -129,8 +134,12 @@ class Editor:
         self.asked.children = [widgets.HTML(f"{words}<pre>{escape(difference)}</pre>"), ways]
 
     def _reload(self) -> None:
+        try:
+            self.form.reload()
+        except AfterloadError as problem:
+            self.form.notice = str(problem)
+            return
         self.asked.children = []
-        self.form.reload()
 
     def _overwrite(self) -> None:
         self._saving(lambda: self.form.save(over=True, draft=bool(self.form.problems)))
@@ -161,5 +170,5 @@ class Editor:
         self.outline.follow()
         self.sliders.follow()
         self.variants.follow()
-        if form.results is not None and not form.results.has_bands:
+        if form.results is not None and form.results.bands is None:
             self.rest.touch()

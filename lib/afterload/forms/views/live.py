@@ -11,7 +11,7 @@ import ipywidgets as widgets
 from afterload.errors import AfterloadError
 from afterload.figures import Figure
 from afterload.figures.live import live_figure, live_readings_table, live_steps_table, live_words
-from afterload.forms.state.live import FIELDS, LiveField, LiveState
+from afterload.forms.state.live import FIELDS, OVER, LiveField, LiveState
 from afterload.forms.state.rest import Every
 from afterload.forms.views.chart import ChartRuntime, LiveChartView
 from afterload.forms.views.fields import LABEL_WIDTH, button
@@ -53,6 +53,27 @@ class LiveView:
         self.beside: dict[str, Any] = {}
         rows = [self._row(field) for field in FIELDS]
         more = Fold("More that you see", lambda: rows[FIRST:])
+        over = [self._row(field) for field in OVER]
+        instead = Fold("Over what the scenario says", lambda: over)
+        self.upload = widgets.FileUpload(
+            multiple=True,
+            description="Upload metrics",
+            tooltip="CloudWatch, Prometheus or CSV, as for afterload import; in place of those uploaded before",
+            layout={"width": "auto"},
+        )
+        self.series = widgets.Text(
+            description="series measure",
+            tooltip="NAME=SIGNAL:QUEUE:UNIT of each series whose name does not tell what it measures",
+            placeholder="waiting=backlog:orders:items",
+            continuous_update=False,
+            style={"description_width": LABEL_WIDTH},
+            layout={"width": "auto"},
+        )
+        self.series.add_class("af-control")
+        self.measured = widgets.HTML()
+        measuring = widgets.HBox([self.series])
+        measuring.add_class("af-field")
+        metrics = Fold("Readings from metrics", lambda: [self.upload, measuring, self.measured])
         self.asked = widgets.VBox()
         self.undo = button("Take back", lambda: self._do(state.undo), "Take out the reading that was added here last")
         actions = _bar(
@@ -64,7 +85,8 @@ class LiveView:
         )
         self.notice = widgets.HTML()
         self.steps, self.readings = widgets.HTML(), widgets.HTML()
-        left = widgets.VBox([row, *rows[:FIRST], more.box, actions, self.asked, self.notice, self.steps])
+        folds = (more.box, instead.box, metrics.box)
+        left = widgets.VBox([row, *rows[:FIRST], *folds, actions, self.asked, self.notice, self.steps])
         left.add_class("af-left")
         self.answer = widgets.HTML()
         self.answer.add_class("af-answer")
@@ -78,6 +100,8 @@ class LiveView:
         self._is_following = False
         self._shown: Any = None
         self.queue.observe(self._chosen, names="value")
+        self.upload.observe(self._uploaded, names="value")
+        self.series.observe(self._said, names="value")
         state.observe(lambda _: self._follow(), names="changes")
         self.watch = Every(LOOK_S, state.refresh)
         self._follow()
@@ -129,6 +153,16 @@ class LiveView:
         if not self._is_following:
             self.state.set(name, text)
 
+    def _uploaded(self, change: dict[str, Any]) -> None:
+        if change["new"]:
+            files = {item["name"]: bytes(item["content"]) for item in change["new"]}
+            self.upload.value = ()
+            self._do(lambda: self.state.upload(files))
+
+    def _said(self, change: dict[str, Any]) -> None:
+        if not self._is_following:
+            self._do(lambda: self.state.say_series(change["new"]))
+
     def _chosen(self, change: dict[str, Any]) -> None:
         if not self._is_following and change["new"]:
             self.state.choose_queue(change["new"])
@@ -147,14 +181,19 @@ class LiveView:
                 text = state.texts.get(name, "")
                 if control.value != text:
                     control.value = text
+            if self.series.value.strip() != state.series:
+                self.series.value = state.series
         finally:
             self._is_following = False
         problems = state.problems
-        for field in FIELDS:
+        for field in (*FIELDS, *OVER):
             wrong = problems.get(field.name)
             self.beside[field.name].value = (
                 said([wrong]) if wrong else f'<span class="af-help">{escape(field.help)}</span>'
             )
+        self.measured.value = (
+            f'<p class="af-soft" role="status">{escape(state.measuring)}</p>' if state.measuring else ""
+        )
         self.undo.disabled = not state.can_undo
         self.file.value = self._file_line()
         self._ask()
@@ -172,7 +211,7 @@ class LiveView:
         if not self.state.doubted:
             self.asked.children = []
             return
-        words = said([f"{self.state.doubted}. Is it mistyped?"])
+        words = said([self.state.doubted])
         anyway = button("Add it anyway", lambda: self._do(lambda: self.state.add(anyway=True)), "It is as typed")
         self.asked.children = [widgets.HTML(words), anyway]
 

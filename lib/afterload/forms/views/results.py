@@ -9,7 +9,7 @@ import ipywidgets as widgets
 
 from afterload.figures import Figure
 from afterload.figures.answer import answer
-from afterload.figures.moving import GROUPS, LIVE, bands_table
+from afterload.figures.moving import GROUPS, LIVE, band_rows, band_words, bands_table
 from afterload.forms.state.form import FormState
 from afterload.forms.views.chart import ChartRuntime, LiveChartView
 from afterload.forms.views.fold import Fold
@@ -59,13 +59,17 @@ class ResultsView:
         group = GROUPS[self.group]
         self.sentences.value = group.answer(results.estimates).html
         for name in group.charts:
-            self.charts[name].move(LIVE[name].data(results.estimates))
+            self.charts[name].move(LIVE[name].data(results.estimates), is_stale=results.bands is None)
+            if results.bands is not None and LIVE[name].has_band:
+                self.charts[name].rest(band_rows(results.estimates, results.bands))
         if results.estimates is not self._settled:
             self.tables.add_class("af-stale")
         self._mark(self.bands, results.has_bands)
         self._mark(self.changes, results.is_whole)
         if results.has_bands:
-            self.bands.value = table_html(bands_table(results.recovery))
+            told = band_words(results.bands or ())
+            words = f'<p class="af-soft">{told}</p>' if told else ""
+            self.bands.value = f"{table_html(bands_table(results.recovery))}{words}"
         if results.plan is not None:
             self.changes.value = answer(results.estimates, results.plan, results.recovery).html
 

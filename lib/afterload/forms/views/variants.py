@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipywidgets as widgets
 
+from afterload.errors import InputError
 from afterload.figures.compare import compare_answer, compare_table
 from afterload.forms.state.form import FormState
 from afterload.forms.views.fields import button
@@ -33,7 +34,11 @@ class VariantsView:
         self.follow()
 
     def _pin(self) -> None:
-        self.form.pin(self.name.value)
+        try:
+            self.form.pin(self.name.value)
+        except InputError as problem:
+            self.form.notice = str(problem)
+            return
         self.name.value = ""
         self.follow()
         self.before.value = list(self.form.pins)[-1]
