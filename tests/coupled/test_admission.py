@@ -53,6 +53,31 @@ def test_with_the_steps_a_system_heals_that_never_does_at_full_speed():
     assert held.drain_min[0, 0] == pytest.approx(fresh + 8 + 600 * (172 + 18 - 15) / 760, rel=1e-6)
 
 
+def two_queues(**more):
+    labels = QueueLoad(RateProfile.constant(2000), 3500, 90, **more)
+    tracking = QueueLoad(RateProfile.constant(2400), 3000, 90, **more)
+    table = CoupledDependency(9000, fresh_per_min=1500, collapsed_at_restore=True)
+    return CoupledSystem(90, 90, (CoupledQueue(labels, 0), CoupledQueue(tracking, 0)), (table,), (), Admission())
+
+
+@pytest.mark.parametrize("more", [{}, {"order": "fresh_first", "sideline_after_min": 15}], ids=["fifo", "fresh first"])
+def test_a_queue_at_rest_leaves_its_room_to_the_others(more):
+    # By hand: drains get 0.8 x (9,000 - 1,500) = 6,000/min, first by 3,500 to 3,000. They begin after 15 min. When labels is
+    # empty it takes its 2,000/min, and tracking all that its consumers do.
+    labels = 15 + 2000 * 105 / (6000 * 3500 / 6500 - 2000)
+    left = 2400 * 105 - (6000 * 3000 / 6500 - 2400) * (labels - 15)
+    seen = simulate(two_queues(**more))
+    if not more:
+        assert seen.drain_min[0] == pytest.approx([labels, labels + left / 600])
+        assert seen.drain_min[0] == pytest.approx([185.625, 500.625])
+    else:
+        # Set-aside work waits for step 5 meanwhile; together never more than the room of drains and what arrives directly.
+        assert (seen.drain_min[0] > [labels, labels + left / 600]).all()
+        assert seen.drain_min[0, 1] < 15 + 2400 * 105 / (6000 * 3000 / 6500 - 2400)
+    course = trace(two_queues(**more))
+    assert course.attempts_per_min[(course.step >= 4) & (course.step < 6), 0].max() == pytest.approx(1500 + 6000)
+
+
 def test_the_steps_begin_in_order_and_none_before_the_hold_of_the_one_before():
     for plan in (PLAN, replace(PLAN, lifts=1), replace(PLAN, hold_min=(0.0,) * 7), replace(PLAN, hold_min=(0.4,) * 7)):
         times = begun(system(plan))

@@ -140,8 +140,11 @@ NW = 19
     D_ATTEMPTS,  # attempts that they cost now
     D_BURN,  # retries a minute taken from the quotas
     D_SERVICE,  # what the consumers that call it sustain together
-) = range(12)
-ND = 12
+    D_ROOM,  # rate that drains may have together
+    D_LEFT,  # of that, what queues that drain may have: the rest serves what arrives in queues that are at rest
+    D_DRAINING,  # what the consumers of queues that drain sustain together
+) = range(15)
+ND = 15
 # What a fleet carries through a draw.
 (
     L_SERVING,
@@ -675,6 +678,20 @@ def begin(w, x, g, plan, queues, dependencies, fleets, admission, r, s, lowest, 
 
 
 @compiled
+def share_of(q, k, x, queues):
+    """What a queue gets of the room at its dependency while all drain: by service rates."""
+    return x[k, D_ROOM] * queues[q, Q_SERVICE] / x[k, D_SERVICE] if queues[q, Q_SERVICE] > 0.0 else 0.0
+
+
+@compiled
+def is_at_rest(q, k, w, x, queues, stage):
+    """Whether a queue has nothing to drain in this step, and its share takes what arrives: others may have the rest."""
+    if w[q, W_KNOWN] - w[q, W_GONE] > w[q, W_SCALE] or w[q, W_COMING] > share_of(q, k, x, queues):
+        return False
+    return stage < 5 or w[q, W_SIDE_IN] - w[q, W_SIDE_OUT] <= w[q, W_SCALE]
+
+
+@compiled
 def offer(w, x, g, plan, queues, dependencies, admission, now):
     """Direct traffic, and what consumers can do; gives the time up to which that only grows, infinite if it does not."""
     stage, until = int(plan[P_STAGE]), np.inf
@@ -689,13 +706,23 @@ def offer(w, x, g, plan, queues, dependencies, admission, now):
         if x[k, D_LIMITED] > 0.0:
             each = min(each, dependencies[k, K_SUSTAINED])
         x[k, D_FAILING] = each * x[k, D_LOAD]
+        free = max(0.0, dependencies[k, K_CAPACITY] - dependencies[k, K_CONTROL] - x[k, D_FRESH])
+        x[k, D_ROOM] = x[k, D_LEFT] = admission[M_SHARE] * free
+        x[k, D_DRAINING] = x[k, D_SERVICE]
+    holds_back = 4 <= stage < 7
+    for q in range(w.shape[0]):
+        k = int(queues[q, Q_DEPENDENCY])
+        if holds_back and k >= 0 and is_at_rest(q, k, w, x, queues, stage):
+            x[k, D_LEFT] -= w[q, W_COMING]
+            x[k, D_DRAINING] -= queues[q, Q_SERVICE]
     for q in range(w.shape[0]):
         k, f = int(queues[q, Q_DEPENDENCY]), int(queues[q, Q_FLEET])
         room = np.inf
-        if 4 <= stage < 7 and k >= 0:
-            free = max(0.0, dependencies[k, K_CAPACITY] - dependencies[k, K_CONTROL] - x[k, D_FRESH])
+        if holds_back and k >= 0:
             service = queues[q, Q_SERVICE]
-            room = admission[M_SHARE] * free * service / x[k, D_SERVICE] if service > 0.0 else 0.0
+            room = share_of(q, k, x, queues)
+            if not is_at_rest(q, k, w, x, queues, stage) and x[k, D_DRAINING] > 0.0:
+                room = x[k, D_LEFT] * service / x[k, D_DRAINING]
             if stage == 6 and service > room:
                 room += (service - room) * plan[P_LIFT] / admission[M_LIFTS]
         in_service = g[f, L_SHARE] if f >= 0 else 1.0
