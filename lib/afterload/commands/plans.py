@@ -94,8 +94,8 @@ FORMATS = ("markdown", "csv", "json", "jira", "github", "github-json")
 @click.option(
     "--kept",
     metavar="CSV",
-    help="A plan's CSV of an earlier run: owner, due date, progress and note are taken from it. With --format csv that is the "
-    "file to write, if there is one.",
+    help="A plan's CSV of an earlier run: owner, due date, progress, note and added columns are taken from it. With --format csv "
+    "that is the file to write, if there is one.",
 )
 @click.option("-o", "--output", "target", type=click.Path(dir_okay=False), help="File to write; printed by default.")
 def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str | None, target: str | None) -> None:
