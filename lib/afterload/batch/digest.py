@@ -27,6 +27,7 @@ __all__ = [
     "Basis",
     "Checker",
     "chapter_digests",
+    "digest_of",
     "library_digest",
     "manifest_text",
     "read_manifest",
@@ -170,14 +171,14 @@ class Checker:
         if found["date"] not in (None, _today()):
             return None
         real = folder.resolve()
-        whole = all(_digest(folder / name) == digest for name, digest in found["outputs"].items())
+        whole = all(digest_of(folder / name) == digest for name, digest in found["outputs"].items())
         same = whole and all(self._shared(real, name) == digest for name, digest in found["inputs"].items())
         return found if same else None
 
     def _shared(self, folder: Path, name: str) -> str:
         path = os.path.normpath(folder / name)
         if path not in self._digests:
-            self._digests[path] = _digest(Path(path))
+            self._digests[path] = digest_of(Path(path))
         return self._digests[path]
 
 
@@ -195,7 +196,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     return document
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
     """SHA-256 of a file; empty text where it cannot be read."""
     try:
         with path.open("rb") as file:
@@ -206,7 +207,7 @@ def _digest(path: Path) -> str:
 
 def chapter_digests(paths: Iterable[Path]) -> tuple[tuple[str, str], ...]:
     """Names and SHA-256 of notebooks."""
-    return tuple((path.name, _digest(path)) for path in paths)
+    return tuple((path.name, digest_of(path)) for path in paths)
 
 
 def scenario_name(folder: Path, scenario: str) -> str:

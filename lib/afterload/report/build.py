@@ -65,7 +65,7 @@ def build(
         )
     contents: dict[Path, str] = {html: page} if page else {}
     contents |= {notebook: text, **plan_files}
-    return Built(contents, tuple(failures), run.warnings, summary)
+    return Built(contents, tuple(failures), run.warnings, summary, name)
 
 
 def _content(path: Path) -> bytes | None:
