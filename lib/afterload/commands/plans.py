@@ -171,13 +171,15 @@ def exercises(file: str, overrides: tuple[str, ...], folder: str) -> None:
     from afterload.plan.exercise_exports import exercise_chaostoolkit, exercise_fis
     from afterload.plan.exercises import build_exercises
     from afterload.plan.runbook import build_runbook
+    from afterload.report.earlier import left_words
     from afterload.scenario import load_scenario
 
     estimates = estimate(load_scenario(file, overrides))
     coupling = couple(estimates.loaded)
     steps = build_runbook(estimates, None if coupling is None else estimate_recovery(coupling), None)
     written: dict[Path, str] = {}
-    for exercise in build_exercises(estimates, steps, coupling):
+    built = build_exercises(estimates, steps, coupling)
+    for exercise in built:
         if exercise.nothing:
             echo(f"{exercise.number} {exercise.title}: {exercise.nothing}", err=True)
             continue
@@ -187,5 +189,10 @@ def exercises(file: str, overrides: tuple[str, ...], folder: str) -> None:
         if template is not None:
             written[Path(folder) / f"{name}.fis.json"] = json.dumps(template, indent=2) + "\n"
     write_all(written)
+    # Somebody may have put names in, or runs them: what an earlier run left is told, and stays.
+    names = (f"{exercise.number}-{exercise.id}.{kind}.json" for exercise in built for kind in ("chaos", "fis"))
+    left = [path for path in (Path(folder) / name for name in names) if path not in written and path.exists()]
+    if left:
+        echo(f"warning: {left_words(left)}", err=True)
     for path in written:
         echo(path)
