@@ -103,7 +103,7 @@ def test_exercises_of_an_earlier_run_stay_and_are_told(afterload, tmp_path):
     assert again.code == 0, again.err
     new = {line.rpartition("/")[2] for line in again.out.splitlines()}
     old = sorted(before.keys() - new - {"notes.json"})
-    assert old == ["3-launches.chaos.json", "3-launches.fis.json"]
+    assert old == ["3-launches-denied.chaos.json", "3-launches-denied.fis.json"]
     paths = ", ".join(str(folder / name) for name in old)
     words = "were written by an earlier run and not by this one: delete them if nobody needs them"
     assert f"warning: {paths}: {words}\n" in again.err

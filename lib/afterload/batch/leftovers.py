@@ -34,7 +34,7 @@ def clear(
     """
     from afterload.report.earlier import TABLE, left_behind
 
-    removed, stay = [], []
+    removed, stay = list[str](), list[str]()
     for file in left_behind(folder, name, written):
         path = folder / file
         if whole and not file.endswith(TABLE) and _is_as_written(path, before.get(file)):
