@@ -19,6 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from afterload.reads import open_input, read_input
 from afterload.resources import BUILTIN, resource
 from afterload.yamltree import WrittenFloat, WrittenInt, plain
 
@@ -185,7 +186,7 @@ class Checker:
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """The manifest in a team's folder; None where there is none that this version can read."""
     try:
-        document = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        document = json.loads(read_input(folder / MANIFEST).decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
     wanted = {"basis_sha256": str, "inputs": dict, "outputs": dict, "failures": list, "warnings": list, "files": list}
@@ -199,7 +200,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 def digest_of(path: Path) -> str:
     """SHA-256 of a file; empty text where it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             return file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from afterload.errors import InputError
 from afterload.files import slug
+from afterload.reads import read_input
 
 __all__ = [
     "COLUMNS",
@@ -76,10 +77,11 @@ def read_kept(path: str | Path) -> dict[str, dict[str, str]]:
     if not file.exists():
         return {}
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        text = read_input(file).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
         raise InputError(
-            f"{path}: what people entered cannot be read: {problem}; move the file away to start anew"
+            f"{path}: what people entered cannot be read: {reason}; move the file away to start anew"
         ) from None
     header = text.split("\n", 1)[0]
     delimiter = max((",", ";", "\t"), key=header.count)

@@ -13,6 +13,7 @@ from afterload.plan import plan_csv, plan_json, plan_markdown
 from afterload.plan.kept import Kept, kept_at, read_kept
 from afterload.plan.runbook import agreed
 from afterload.plan.runbook_export import runbook_markdown
+from afterload.reads import read_input
 from afterload.report.exporter import PacketExporter
 from afterload.report.lost import Lost
 from afterload.report.markdown import postmortem_markdown
@@ -71,7 +72,7 @@ def build(
 def _content(path: Path) -> bytes | None:
     """What stands in a file; None where there is none that can be read."""
     try:
-        return path.read_bytes()
+        return read_input(path)
     except OSError:
         return None
 

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from afterload.errors import ChangedError, InputError
 from afterload.files import append_line, take_back_line
+from afterload.reads import read_input
 from afterload.scenario.readings import Reading, log_columns, read_readings, reading_line
 
 __all__ = ["KeptLine", "add_reading", "log_digest", "read_log", "take_back"]
@@ -45,7 +46,7 @@ def log_digest(path: Path) -> str | None:
     Raises :class:`InputError` where it cannot be read.
     """
     try:
-        return sha256(path.read_bytes()).hexdigest()
+        return sha256(read_input(path)).hexdigest()
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from afterload.errors import InputError, UnitError
+from afterload.reads import open_input
 from afterload.scenario.attachments import Attachment, Reading, _open
 from afterload.scenario.problems import Problem
 from afterload.units import MAX_DURATION_MIN, read_count, read_number, read_share
@@ -75,7 +77,7 @@ def read_readings(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[P
 def log_columns(path: Path) -> tuple[str, ...]:
     """The columns of a log in their order; those of a new one where it is not there yet, or empty."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with io.TextIOWrapper(open_input(path), encoding="utf-8-sig", newline="") as file:
             header = next(csv.reader(file), [])
     except FileNotFoundError:
         header = []
