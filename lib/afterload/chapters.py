@@ -65,6 +65,7 @@ from afterload.plan.compare import Comparison, Snapshot
 from afterload.plan.compare import compare as compare_snapshots
 from afterload.plan.exercises import Exercise, build_exercises
 from afterload.plan.kept import Entered, entered_beside
+from afterload.plan.runbook import Runbook, agreed
 from afterload.plan.snapshots import open_snapshot
 from afterload.replays import ReplayEstimate, estimate_replays
 from afterload.results import Results
@@ -347,25 +348,30 @@ class Workbook(Results):
         return plan.plan_details(self.plan, self.entered)
 
     @cached_property
+    def runbook(self) -> Runbook:
+        """The recovery runbook with the owners that people agreed on."""
+        return agreed(self.runbook_steps, self.entered.kept)
+
+    @cached_property
     def exercises(self) -> tuple[Exercise, ...]:
         """The exercises."""
-        return build_exercises(self.estimates, self.runbook_steps, self.coupling)
+        return build_exercises(self.estimates, self.runbook, self.coupling)
 
     def runbook_answer(self) -> Prose:
         """The runbook in words."""
-        return runbook.runbook_answer(self.runbook_steps)
+        return runbook.runbook_answer(self.runbook)
 
     def runbook_table(self) -> Table:
         """The seven steps, short."""
-        return runbook.runbook_table(self.runbook_steps)
+        return runbook.runbook_table(self.runbook)
 
     def runbook_details(self) -> Prose:
         """Every step of the runbook, whole."""
-        return runbook.runbook_details(self.runbook_steps)
+        return runbook.runbook_details(self.runbook)
 
     def runbook_pauses(self) -> Prose:
         """Automation to pause, and what to mind when it is resumed."""
-        return runbook.runbook_pauses(self.runbook_steps)
+        return runbook.runbook_pauses(self.runbook)
 
     def exercises_answer(self) -> Prose:
         """The exercises in words."""
@@ -498,7 +504,7 @@ class Workbook(Results):
 
     def postmortem_proposals(self) -> Shown:
         """Open lines of the plan that no action carries out."""
-        return postmortem.proposals_table(self.loaded, self.plan)
+        return postmortem.proposals_table(self.loaded, self.plan, self.entered.kept)
 
     def postmortem_gaps(self) -> Shown:
         """What the account leaves open."""
@@ -519,8 +525,8 @@ def open_workbook(scenario: str, overrides: Overrides = None) -> Workbook:
     :func:`afterload.scenario.load_scenario` raises.
     """
     workbook = _OPENED.open(_checked(scenario), overrides)
-    # One reads a second scenario, and the files that it names are not watched; the other what people enter beside the packet.
-    for name in ("comparison", "entered"):
+    # One reads a second scenario, and the files that it names are not watched; the others what people enter beside the packet.
+    for name in ("comparison", "entered", "runbook", "exercises"):
         vars(workbook).pop(name, None)
     return workbook
 

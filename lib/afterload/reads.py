@@ -1,19 +1,45 @@
-"""Note which input files are read, and with what content, so that a later run can tell whether they changed.
+"""Open input files, and note which are read, and with what content, so that a later run can tell whether they changed.
 
-Whoever reads a file that a person gave calls :func:`note_read`; it costs nothing while nobody listens.
+Whoever reads a file that a person gave opens it with :func:`open_input`, and calls :func:`note_read`, which costs nothing while
+nobody listens.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from io import BufferedReader
 from pathlib import Path
 
-__all__ = ["note_read", "recorded_reads"]
+__all__ = ["note_read", "open_input", "read_input", "recorded_reads"]
+
+# What is open already: standard input, and what a shell puts in place of a command, as in <(command).
+_OPEN_ALREADY = re.compile(r"/dev/stdin|/dev/fd/[0-9]+|/proc/(?:self|[0-9]+)/fd/[0-9]+")
 
 _listening: list[dict[str, str]] = []
+
+
+def open_input(path: str | Path) -> BufferedReader:
+    """Open a file that a person gave, for its bytes.
+
+    A pipe or a device is refused, since nobody may ever write into it, and it may have no end; it is taken where it is open
+    already, as /dev/stdin is. Raises :class:`OSError` as ``open`` does.
+    """
+    mode = os.stat(path).st_mode  # noqa: PTH116 - a name as a person gave it
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode) and not _OPEN_ALREADY.fullmatch(os.fspath(path)):
+        raise OSError(errno.EINVAL, "it is a pipe or a device, not a plain file", str(path))
+    return Path(path).open("rb")
+
+
+def read_input(path: str | Path) -> bytes:
+    """The content of such a file. Raises :class:`OSError` as :func:`open_input` does."""
+    with open_input(path) as file:
+        return file.read()
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
 from afterload.errors import InputError, NotFoundError
-from afterload.reads import note_read
+from afterload.reads import note_read, open_input
 
 __all__ = ["DataPath", "WrittenFloat", "WrittenInt", "YamlTree", "plain", "read_file", "read_text"]
 
@@ -73,8 +73,8 @@ def read_file(path: Path) -> tuple[YamlTree, bytes]:
     as YAML, with file and line.
     """
     try:
-        # No more than needed to see that it is too much: a device or a pipe may have no end.
-        with path.open("rb") as file:
+        # No more than needed to see that it is too much: what is typed or piped in may have no end.
+        with open_input(path) as file:
             raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: no such file") from None

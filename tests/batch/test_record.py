@@ -9,7 +9,10 @@ from typing import Any
 
 import jsonschema
 import pytest
+from bs4 import BeautifulSoup
 
+from afterload.batch.index import index_html, index_json
+from afterload.batch.portfolio import build_portfolio
 from afterload.coupling import couple, estimate_recovery
 from afterload.estimates import estimate
 from afterload.figures.answer import answer
@@ -65,6 +68,37 @@ def test_orders_has_the_numbers_of_its_packet(make_record: Callable[..., dict[st
     loaded = load_scenario("builtin:scenarios/orders.yaml")
     assert [item["words"] for item in record["verdicts"]] == [item.words for item in verdicts(estimate(loaded))]
     assert record["met"] is all(item.met for item in verdicts(estimate(loaded)))
+
+
+HEAD = """\
+team: T
+time_zone: UTC
+recovery_objective: 60 min
+incident: {name: outage, trigger: "2026-03-01T10:00Z", restored_at: "2026-03-01T12:00Z"}
+"""
+QUEUE = "queues:\n  q: {arrival_rate: 100/min, service_rate: 150/min}\n"
+TABLE = "dependencies:\n  table: {tested_rate: 600/min, direct_rate: 300/min}\n"
+
+
+@pytest.mark.parametrize(
+    ("parts", "peak", "lost"), [(QUEUE, None, 0.0), (TABLE, 300.0, None), (QUEUE + TABLE, 300.0, 0.0)]
+)
+def test_a_number_of_what_a_team_does_not_have_is_not_there(
+    make_record: Callable[..., dict[str, Any]], tmp_path: Path, parts: str, peak: float | None, lost: float | None
+) -> None:
+    """0 attempts at no dependency would be a result, and the best of all teams: in the record, and in the index over them."""
+    (tmp_path / "t.yaml").write_text(HEAD + parts, "utf-8")
+    record = make_record(tmp_path / "t.yaml")
+    jsonschema.validate(json.loads(json.dumps(record, allow_nan=False)), SCHEMA)
+    assert record["results"]["couples"]
+    # Direct traffic alone, at its own rate.
+    assert (record["results"]["peak_attempts_per_min"], record["results"]["lost"]) == (peak, lost)
+    before = {**record, "results": {**record["results"], "peak_attempts_per_min": 200.0}}
+    previous = json.loads(index_json(build_portfolio([before], [])))
+    document = json.loads(index_json(build_portfolio([record], [], previous)))
+    assert document["teams"][0]["results"]["peak_attempts_per_min"] == peak
+    page = BeautifulSoup(index_html(build_portfolio([record], [], previous)), "html.parser")
+    assert "None" not in " ".join(part.get_text() for part in page.find_all(["h1", "h2", "p", "td", "th", "li"]))
 
 
 def test_what_a_line_saves_is_the_plans_own_number(make_record: Callable[..., dict[str, Any]], tmp_path: Path) -> None:

@@ -92,6 +92,25 @@ def test_entries_of_an_earlier_run_are_taken_over(afterload, tmp_path):
     assert (tmp_path / "other.csv").read_text() == "a,b\n1,2\n"
 
 
+def test_exercises_of_an_earlier_run_stay_and_are_told(afterload, tmp_path):
+    folder = tmp_path / "x"
+    first = afterload("exercises", ORDERS, "-o", folder)
+    assert "warning" not in first.err
+    (folder / "notes.json").write_text("{}", encoding="utf-8")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    # Without a fleet there is nothing to launch.
+    again = afterload("exercises", ORDERS, "-o", folder, "--set", "fleets={}", "--set", "queues.orders.fleet=none")
+    assert again.code == 0, again.err
+    new = {line.rpartition("/")[2] for line in again.out.splitlines()}
+    old = sorted(before.keys() - new - {"notes.json"})
+    assert old == ["3-launches-denied.chaos.json", "3-launches-denied.fis.json"]
+    paths = ", ".join(str(folder / name) for name in old)
+    words = "were written by an earlier run and not by this one: delete them if nobody needs them"
+    assert f"warning: {paths}: {words}\n" in again.err
+    assert {path.name for path in folder.iterdir()} == set(before)
+    assert all((folder / name).read_bytes() == before[name] for name in old)
+
+
 def test_exercises_are_written_for_both_tools(afterload, tmp_path):
     import json
 

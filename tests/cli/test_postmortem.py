@@ -32,6 +32,20 @@ def test_it_writes_the_file_and_prints_its_path(afterload: Run, tmp_path: Path) 
     assert [path.name for path in target.parent.iterdir()] == ["account.md"]
 
 
+@pytest.mark.parametrize(
+    ("command", "line"), [("postmortem", "fresh-first:queues.orders"), ("runbook", "drain-cap:queues.orders")]
+)
+def test_owners_agreed_on_are_taken_from_the_plan(afterload: Run, tmp_path: Path, command: str, line: str) -> None:
+    table = tmp_path / "orders-plan.csv"
+    table.write_text(f"id,agreed_owner\n{line},Ana Ortiz\n", encoding="utf-8")
+    assert "Ana Ortiz" not in afterload(command, ORDERS).out
+    done = afterload(command, ORDERS, "--kept", table)
+    assert (done.code, done.err) == (0, "")
+    assert "Ana Ortiz" in done.out
+    missing = afterload(command, ORDERS, "--kept", tmp_path / "none.csv")
+    assert (missing.code, missing.err) == (3, f"error: {tmp_path / 'none.csv'}: no such file\n")
+
+
 def test_one_value_can_be_set(afterload: Run) -> None:
     done = afterload("postmortem", ORDERS, "--set", "queues.orders.arrival_rate=1500/min")
     assert "258,000 items waiting at the restore" in done.out

@@ -12,7 +12,7 @@ import pytest
 
 from afterload.chapters import Workbook
 from afterload.figures import Figure, Prose, Table
-from afterload.figures.postmortem import sections
+from afterload.figures.postmortem import proposals_table, sections
 from afterload.figures.postmortem_charts import NO_POSTMORTEM
 from afterload.plan.wording import worth
 from afterload.scenario import load_scenario
@@ -228,6 +228,19 @@ def test_stated_and_computed_impact_are_told_apart(orders: Workbook) -> None:
 def test_only_a_made_up_account_says_so(orders: Workbook) -> None:
     assert orders.postmortem_answer().text.startswith("Hypothetical: ")
     assert "Hypothetical" not in changed("hypothetical=false").postmortem_answer().text
+
+
+def test_proposals_name_the_owner_agreed_on(orders: Workbook) -> None:
+    plain = orders.postmortem_proposals()
+    assert isinstance(plain, Table)
+    assert plain.caption.endswith("computed, agreed by nobody")
+    line = dicts(plain)[0]["id for an action"]
+    shown = proposals_table(orders.loaded, orders.plan, {line: {"agreed_owner": "Ana Ortiz", "due": "soon"}})
+    assert isinstance(shown, Table)
+    assert shown.caption.endswith("computed, with the owners agreed on in the plan")
+    first, *rest = dicts(shown)
+    assert first == {**dicts(plain)[0], "owner": "Ana Ortiz"}
+    assert rest == dicts(plain)[1:]
 
 
 def test_headings_of_the_markdown_are_titles_and_captions(orders: Workbook) -> None:

@@ -69,3 +69,16 @@ def test_a_file_that_is_not_ours_spoils_no_page(report: Callable[..., Made], tmp
     assert table.read_bytes() == b"\xff\xfe\x00"
     assert made.page.find(class_="af-error") is None
     assert "What people entered beside an earlier plan cannot be shown: orders-plan.csv" in made.page.text
+
+
+def test_runbook_and_postmortem_name_the_owner_agreed_on(report: Callable[..., Made], tmp_path: Path) -> None:
+    table = enter(tmp_path / "out")
+    with table.open("a", encoding="utf-8") as file:
+        file.write("drain-cap:queues.orders,Bo Diaz\r\n")
+    made = report("--chapters", "runbook,postmortem", "--quiet")
+    assert made.code == 0, made.err
+    assert "Owner: Bo Diaz." in (made.folder / "orders-runbook.md").read_text("utf-8")
+    assert "| Bo Diaz | drain-cap:queues.orders |" in (made.folder / "orders-postmortem.md").read_text("utf-8")
+    captions = {table.caption.text: table.text for table in made.page.find_all("table") if table.caption}
+    for begin in ("The seven steps", "Proposed from the change plan"):
+        assert "Bo Diaz" in next(text for caption, text in captions.items() if caption.startswith(begin))

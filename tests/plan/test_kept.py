@@ -14,11 +14,12 @@ import pytest
 from afterload.chapters import open_workbook
 from afterload.errors import InputError
 from afterload.figures.plan import plan_answer, plan_details, plan_table
-from afterload.plan import plan_csv, plan_markdown
+from afterload.plan import plan_csv, plan_json, plan_markdown
 from afterload.plan.kept import (
     COLUMNS,
     GONE,
     NOTHING_ENTERED,
+    PLAN_COLUMNS,
     VARIABLE,
     Entered,
     entered_beside,
@@ -76,6 +77,77 @@ def test_entries_are_found_under_a_heading_that_was_made_nicer(tmp_path):
     path = tmp_path / "t-plan.csv"
     path.write_text(f"ID, Agreed Owner ,due,Progress\n{LINE},Ana,today,half\n,Bo,,\n", encoding="utf-8")
     assert read_kept(path) == {LINE: {"agreed_owner": "Ana", "due": "today", "progress": "half", "note": ""}}
+
+
+def widened(text, delimiter=","):
+    """The file as it is after somebody has put columns into it, in the middle and at the end."""
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    place = rows[0].index("id")
+    for row in rows:
+        mine = row[place] == LINE
+        head = row is rows[0]
+        row.insert(2, "Cost centre" if head else "4711" if mine else "")
+        row += ["=ticket", "empty", "note"] if head else ["=HYPERLINK(1)" if mine else "", "", "second"]
+        row += ["", "unheaded" if mine else ""] if not head else []
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter).writerows(rows)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_columns_that_people_added_are_kept_after_ours(made, tmp_path, delimiter):
+    path = tmp_path / "t-plan.csv"
+    path.write_text(widened(plan_csv(made.plan), delimiter), encoding="utf-8")
+    kept = read_kept(path)
+    last = f"column {len(PLAN_COLUMNS) + 6}"
+    cells = {"Cost centre": "4711", "=ticket": "=HYPERLINK(1)", "empty": "", "note 2": "second", last: "unheaded"}
+    assert kept[LINE] == {**dict.fromkeys(COLUMNS, ""), **cells}
+    again = plan_csv(made.plan, kept)
+    rows = list(csv.reader(io.StringIO(again, newline="")))
+    assert rows[0] == [*PLAN_COLUMNS, "Cost centre", "'=ticket", "empty", "note 2", last]
+    [line] = [row for row in rows if row[0] == LINE]
+    assert line[len(PLAN_COLUMNS) :] == ["4711", "'=HYPERLINK(1)", "", "second", "unheaded"]
+    # The same from then on, in whatever order the lines stand.
+    path.write_text(again, encoding="utf-8")
+    assert read_kept(path) == kept
+    assert plan_csv(made.plan, read_kept(path)) == again
+
+
+def test_what_stands_in_them_is_in_the_other_files_and_on_the_page(made, tmp_path):
+    path = tmp_path / "t-plan.csv"
+    path.write_text(edited(plan_csv(made.plan)).replace("reference\r\n", "reference,<b>jira*\r\n", 1), encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(
+        f"{text}age-limit:queues.other{',' * len(PLAN_COLUMNS)}T-9\r\nx{',' * len(PLAN_COLUMNS)}\r\n", encoding="utf-8"
+    )
+    kept = read_kept(path)
+    kept[LINE]["<b>jira*"] = "T-1"
+    records = {item["id"]: item for item in json.loads(plan_json(made.plan, made.estimates, kept))["changes"]}
+    assert records[LINE]["added"] == {"<b>jira*": "T-1"}
+    assert records["age-limit:queues.other"]["added"] == {"<b>jira*": "T-9"}
+    assert "x" not in records, "nothing is entered for it"
+    assert r"Entered: \<b\>jira\* T-1." in plan_markdown(made.plan, made.estimates, kept)
+    issue = next(issue for issue in json.loads(github_json(made.plan, kept, "T")) if issue["id"] == LINE)
+    assert r"Entered: \<b\>jira\* T-1." in issue["body"]
+    details = plan_details(made.plan, Entered(kept))
+    assert "<dt>&lt;b&gt;jira*</dt><dd>T-1</dd>" in details.html
+    assert "&lt;b&gt;jira* T-9" in details.html
+    words = "an owner, a due date, progress, a note or something in a column of their own for 2 lines, of which 1 is no longer"
+    assert words in plan_answer(made.plan, Entered(kept)).text
+
+
+def test_a_column_that_nobody_filled_is_kept_and_nothing_is_told_of_it(made, tmp_path):
+    path = tmp_path / "t-plan.csv"
+    path.write_text(plan_csv(made.plan).replace("reference\r\n", "reference,ticket,\r\n", 1), encoding="utf-8")
+    kept = read_kept(path)
+    rows = list(csv.reader(io.StringIO(plan_csv(made.plan, kept), newline="")))
+    assert rows[0] == [*PLAN_COLUMNS, "ticket"]
+    assert "People" not in plan_answer(made.plan, Entered(kept)).text
+
+
+def test_the_plans_own_columns_are_known(made):
+    [header, *_] = csv.reader(io.StringIO(plan_csv(made.plan), newline=""))
+    assert tuple(header) == PLAN_COLUMNS
 
 
 def test_entries_of_a_line_that_is_gone_are_not_lost(made, queue, tmp_path):

@@ -21,8 +21,9 @@ from afterload.errors import ScenarioError
 from afterload.estimates import estimate
 from afterload.figures.runbook import runbook_answer
 from afterload.model.coupled import GUIDE_STEPS
+from afterload.plan import build_plan
 from afterload.plan.consumers import ConsumerCap
-from afterload.plan.runbook import Runbook, admission_of, build_runbook
+from afterload.plan.runbook import Runbook, admission_of, agreed, build_runbook
 from afterload.plan.runbook_export import runbook_markdown
 from afterload.scenario import LoadedScenario, load_scenario
 
@@ -385,6 +386,35 @@ def test_the_file_holds_everything_of_the_runbook(example: str) -> None:
         assert all(f"- {trap}" in plain for trap in pause.traps)
     assert not re.search(r"\b(None|nan|inf)\b|(?<![\w-])-\d", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     assert loaded.digest in text
+
+
+def test_owners_agreed_on_take_the_place_of_the_scenarios(load: Callable[..., LoadedScenario]) -> None:
+    """Each part by the line of the plan that is about it: drain cap, replay, pause list, retries, steps."""
+    queues = {"q": {**QUEUE, "owner": "Queue crew", "max_receives": 5, "goes_stale_after": "15 min"}, "r": QUEUE}
+    fleet = {"running": 600, "needed": 600, "removal_automation": ["Terminate"], "owner": "Fleet crew"}
+    client = {"sdk": "go-v2", "mode": "standard", "max_attempts": 9, "number": 5}
+    loaded = load(queues=queues, dependencies=TABLE, fleets={"f": fleet}, clients={"c": client})
+    estimates = estimate(loaded)
+    plain = build_runbook(estimates)
+    lines = {
+        "drain-cap:queues.q": "Ana", "bounded-replay:queues.q": "Bo", "pause-list:fleets.f": "Cy",
+        "standard-retries:clients.c": "Di", "admission-steps:admission": "Ed",
+    }  # fmt: skip
+    assert set(lines) <= {item.id for item in build_plan(estimates).items}
+    runbook = agreed(plain, {line: {"agreed_owner": name} for line, name in lines.items()})
+    assert [step.owners for step in plain.steps] == [
+        ("T on-call", "Queue crew", "Fleet crew"), *[("T on-call",)] * 2, *[("Queue crew", "T on-call")] * 3, ("Fleet crew",)
+    ]  # fmt: skip
+    assert [step.owners for step in runbook.steps] == [
+        ("Di", "Ana", "T on-call", "Cy"), ("Ed",), ("Ed",), ("Ana", "T on-call"), ("Bo", "T on-call"), ("Ana", "T on-call"),
+        ("Cy",),
+    ]  # fmt: skip
+    assert [pause.owner for pause in runbook.pauses] == ["Cy"]
+    text = runbook_markdown(runbook, estimates)
+    assert "Owner: Bo, T on-call." in text
+    assert "Queue crew" not in text
+    assert "Fleet crew" not in text
+    assert agreed(plain, {}) == plain
 
 
 def test_names_cannot_break_the_file(load: Callable[..., LoadedScenario]) -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -227,21 +228,48 @@ def test_a_large_file_is_refused_unread(tmp_path: Path) -> None:
     assert time.process_time() - began < 1
 
 
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs an endless device")
-def test_an_endless_file_is_refused() -> None:
-    with pytest.raises(InputError, match="is too large"):
-        read_file(Path("/dev/zero"))
+def test_what_is_piped_in_is_read_as_far_as_it_may_be() -> None:
+    """As a shell gives it with <(command): open already, and perhaps without an end."""
+    reading, writing = os.pipe()
 
+    def write(text: bytes, times: int) -> None:
+        with suppress(BrokenPipeError), open(writing, "wb", closefd=False) as file:
+            for _ in range(times):
+                file.write(text)
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_pipe_can_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    writer = threading.Thread(target=path.write_bytes, args=(b"a: 1\n",))
-    writer.start()
-    tree, raw = read_file(path)
-    writer.join()
+    short = threading.Thread(target=write, args=(b"a: 1\n", 1))
+    short.start()
+    short.join()
+    os.close(writing)
+    tree, raw = read_file(Path(f"/dev/fd/{reading}"))
+    os.close(reading)
     assert (tree.data, raw) == ({"a": 1}, b"a: 1\n")
+    reading, writing = os.pipe()
+    endless = threading.Thread(target=write, args=(b"a: 1\n" * 1000, 1_000_000))
+    endless.start()
+    with pytest.raises(InputError, match="is too large"):
+        read_file(Path(f"/dev/fd/{reading}"))
+    # Nobody reads any more.
+    os.close(reading)
+    endless.join()
+    os.close(writing)
+
+
+@pytest.mark.parametrize("name", ["pipe", "/dev/zero", "/dev/null", "link"])
+def test_a_pipe_or_device_is_refused_without_waiting(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/stdin")
+    path = tmp_path / name
+    reading, writing = os.pipe()
+    before = os.dup(0)
+    os.dup2(reading, 0)
+    try:
+        with pytest.raises(InputError, match=rf"{name}: cannot be read: it is a pipe or a device, not a plain file"):
+            read_file(path)
+    finally:
+        os.dup2(before, 0)
+        for each in (before, reading, writing):
+            os.close(each)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])

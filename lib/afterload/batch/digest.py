@@ -19,6 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from afterload.reads import open_input, read_input
 from afterload.resources import BUILTIN, resource
 from afterload.yamltree import WrittenFloat, WrittenInt, plain
 
@@ -27,6 +28,7 @@ __all__ = [
     "Basis",
     "Checker",
     "chapter_digests",
+    "digest_of",
     "library_digest",
     "manifest_text",
     "read_manifest",
@@ -170,21 +172,21 @@ class Checker:
         if found["date"] not in (None, _today()):
             return None
         real = folder.resolve()
-        whole = all(_digest(folder / name) == digest for name, digest in found["outputs"].items())
+        whole = all(digest_of(folder / name) == digest for name, digest in found["outputs"].items())
         same = whole and all(self._shared(real, name) == digest for name, digest in found["inputs"].items())
         return found if same else None
 
     def _shared(self, folder: Path, name: str) -> str:
         path = os.path.normpath(folder / name)
         if path not in self._digests:
-            self._digests[path] = _digest(Path(path))
+            self._digests[path] = digest_of(Path(path))
         return self._digests[path]
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """The manifest in a team's folder; None where there is none that this version can read."""
     try:
-        document = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        document = json.loads(read_input(folder / MANIFEST).decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
     wanted = {"basis_sha256": str, "inputs": dict, "outputs": dict, "failures": list, "warnings": list, "files": list}
@@ -195,10 +197,10 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     return document
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
     """SHA-256 of a file; empty text where it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             return file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
@@ -206,7 +208,7 @@ def _digest(path: Path) -> str:
 
 def chapter_digests(paths: Iterable[Path]) -> tuple[tuple[str, str], ...]:
     """Names and SHA-256 of notebooks."""
-    return tuple((path.name, _digest(path)) for path in paths)
+    return tuple((path.name, digest_of(path)) for path in paths)
 
 
 def scenario_name(folder: Path, scenario: str) -> str:

@@ -18,6 +18,7 @@ from afterload.batch.jobs import Override
 from afterload.batch.teams_csv import TEAM, Row, TeamsTable, read_teams
 from afterload.errors import AfterloadError, InputError, NotFoundError, OverrideError
 from afterload.files import slug
+from afterload.reads import open_input
 from afterload.resources import BUILTIN, builtin_path, resource
 from afterload.yamltree import MAX_BYTES, read_file, read_text
 
@@ -137,7 +138,7 @@ def _in_folder(root: Path, outside: Path | None) -> tuple[list[Path], list[Path]
 def _head(path: Path) -> str | None:
     """The text of a file as far as it can be read; None where it cannot be opened."""
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             raw = file.read(MAX_BYTES + 1)
     except (OSError, ValueError):
         return None

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from afterload.batch.digest import MANIFEST
 from afterload.batch.jobs import Job, make_team, merged_overrides, rescue_team
 from afterload.errors import AfterloadError
-from afterload.reads import recorded_reads
+from afterload.reads import read_input, recorded_reads
 from afterload.resources import BUILTIN, inputs_below, resource
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def pack_team(job: Job) -> Parcel | dict[str, Any]:
             real = os.path.realpath(name)
             _links(Path(name), links)
             if real not in files:
-                content = Path(real).read_bytes()
+                content = read_input(real)
                 total += len(content)
                 if total > MOST_BYTES:
                     return _too_large(job, total)
@@ -130,7 +130,7 @@ def with_newer_plan(parcel: Parcel) -> Parcel | None:
     """The parcel with what people have entered beside the plan since it was packed; None where that is the same."""
     path = os.path.realpath(_plan(parcel.job))
     try:
-        content, changed_ns = Path(path).read_bytes(), os.stat(path).st_mtime_ns  # noqa: PTH116
+        content, changed_ns = read_input(path), os.stat(path).st_mtime_ns  # noqa: PTH116
     except OSError:
         return None
     if any(name == path and zlib.decompress(packed) == content for name, _, packed in parcel.files):

@@ -20,7 +20,7 @@ from afterload.findings.audit.inventory import inventory_of
 from afterload.model.curves import RateProfile
 from afterload.plan import Plan, PlanItem
 from afterload.plan.objectives import verdicts
-from afterload.plan.worth import CASES, Measured, measured_recovery
+from afterload.plan.worth import CASES, Measured, applies, measured_recovery
 from afterload.report.packet import slug
 from afterload.scenario import Fleet, LoadedScenario
 
@@ -108,8 +108,7 @@ def _results(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None)
         "drain_min": None if today is None else _rounded(today.likely("empty_min")),
         "planned_fresh_min": None if planned is None else _rounded(planned.likely("fresh_min")),
         "planned_drain_min": None if planned is None else _rounded(planned.likely("empty_min")),
-        "lost": None if today is None else _rounded(today.likely("lost")),
-        "peak_attempts_per_min": None if today is None else _rounded(today.likely("peak_attempts_per_min")),
+        **{name: _measured(estimates.loaded, today, name) for name in ("lost", "peak_attempts_per_min")},
         "alone_fresh_min": None if worst is None else _rounded(_slowest(estimates, "fresh_age_back_min")),
         "alone_drain_min": None if worst is None else _rounded(_slowest(estimates, "drain_min")),
         "worst_queue": None if worst is None else worst.name,
@@ -119,6 +118,11 @@ def _results(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None)
         "slowest_fleet": None if fleet is None else fleet.name,
         "certain": None if recovery is None else recovery.today.is_certain,
     }
+
+
+def _measured(loaded: LoadedScenario, today: Measured | None, name: str) -> float | None:
+    """A number of the recovery today; None where the scenario has nothing that it is of, since 0 would be a result."""
+    return None if today is None or not applies(name, loaded.scenario) else _rounded(today.likely(name))
 
 
 def _slowest(estimates: Estimates, name: str) -> float | None:

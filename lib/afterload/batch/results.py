@@ -14,6 +14,7 @@ from afterload.batch.jobs import TEAMS
 from afterload.batch.progress import first_line
 from afterload.errors import AfterloadError, ChapterError, InputError, ObjectiveError, OutputError
 from afterload.files import write_all
+from afterload.reads import read_input
 from afterload.resources import resource
 
 __all__ = [
@@ -185,7 +186,7 @@ def _index_files(
 
 def _index(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_input(path).decode("utf-8"))
     except OSError as problem:
         raise InputError(f"{path}: cannot be read: {problem.strerror or problem}") from None
     except (ValueError, RecursionError) as problem:
@@ -205,14 +206,14 @@ def _kept_previous(folder: Path) -> str | None:
 
 def _text(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_input(path).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return None
 
 
 def _state(folder: Path) -> dict[str, Any]:
     try:
-        document = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        document = json.loads(read_input(folder / STATE).decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) and document.get("format") == 1 else {}
@@ -223,7 +224,7 @@ def _whole(folder: Path, state: Mapping[str, Any]) -> bool:
     if not isinstance(outputs, dict) or set(outputs) != set(INDEX):
         return False
     try:
-        return all(_digest((folder / name).read_bytes()) == digest for name, digest in outputs.items())
+        return all(_digest(read_input(folder / name)) == digest for name, digest in outputs.items())
     except OSError:
         return False
 

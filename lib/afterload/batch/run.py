@@ -27,6 +27,7 @@ from afterload.batch.digest import (
 )
 from afterload.batch.inputs import Given, refuse_unknown_columns
 from afterload.batch.jobs import CELL_TIMEOUT_S, TEAMS, Job, make_team, rescue_team
+from afterload.batch.leftovers import clear, written_before
 from afterload.batch.progress import JsonLog, Progress, first_line
 from afterload.batch.results import State, TeamResult, packet_of, read_previous, write_index
 from afterload.batch.teams_csv import TeamsTable
@@ -152,6 +153,8 @@ def run_batch(plan: Plan, given: Sequence[Given], progress_quiet: bool, log: Jso
         else:
             results[job.id] = _result(plan, by_id[job.id], "kept", _told(manifest))
             log.write("kept", team=job.team, id=job.id)
+    # Only what an earlier run wrote may be taken away, and its manifest is replaced with the files.
+    before = {job.id: written_before(job.folder) for job in todo}
     if todo and plan.table is not None:
         refuse_unknown_columns(plan.base, plan.table)
     teller = _Teller(log, Progress(0, quiet=progress_quiet))
@@ -175,6 +178,8 @@ def run_batch(plan: Plan, given: Sequence[Given], progress_quiet: bool, log: Jso
                     results[result.id] = result
                     if result.state != "cancelled":
                         _tell(progress, log, result, ended.seconds)
+                    if result.state == "made":
+                        _clear(ended.task.folder, result, before[result.id], progress, log)
         except KeyboardInterrupt:
             stop.number = stop.number or int(signal.SIGINT)
         except ClusterError as problem:
@@ -313,6 +318,19 @@ def _tell(progress: Progress, log: JsonLog, result: TeamResult, seconds: float |
         result.state, team=result.team, id=result.id, seconds=None if seconds is None else round(seconds, 3),
         problem=problem, failures=failures or None, broken=result.broken or None,
     )  # fmt: skip
+
+
+def _clear(folder: Path, result: TeamResult, before: Mapping[str, str], progress: Progress, log: JsonLog) -> None:
+    """Take away what an earlier run left in a team's folder and this one gives no more, and tell what stays."""
+    removed, stay = clear(folder, result.id, before, result.told["files"], result.whole)
+    if removed:
+        progress.note(f"{first_line(result.team)}: took away {', '.join(removed)}, which only an earlier run gives")
+        log.write("removed", team=result.team, id=result.id, files=list(removed))
+    if stay:
+        from afterload.report.earlier import left_words
+
+        progress.note(f"{first_line(result.team)}: {left_words([folder / name for name in stay])}")
+        log.write("left", team=result.team, id=result.id, files=list(stay))
 
 
 def _sweep(folder: Path) -> None:

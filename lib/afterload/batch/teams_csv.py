@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from afterload.errors import InputError, NotFoundError
-from afterload.reads import note_read
+from afterload.reads import note_read, open_input
 
 __all__ = ["Row", "TeamsTable", "read_teams"]
 
@@ -88,7 +88,7 @@ def read_teams(path: str | Path) -> TeamsTable:
 
 def _text(path: Path, name: str) -> str:
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise NotFoundError(f"{name}: no such file") from None

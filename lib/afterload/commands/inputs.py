@@ -10,6 +10,7 @@ import click
 from afterload.commands.shared import SET, echo
 from afterload.errors import InputError, OutputError, ScenarioError
 from afterload.files import write_all
+from afterload.reads import read_input
 
 __all__ = ["import_"]
 
@@ -106,7 +107,7 @@ def _existing(path: Path, team: str | None, zone: str | None) -> str:
             raise InputError(f"{path} exists, so it has a team already: leave --team out, or choose another file")
         load_scenario(path)
         try:
-            return path.read_bytes().decode("utf-8-sig")
+            return read_input(path).decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as problem:
             raise OutputError(f"{path}: is not UTF-8, so it cannot be changed in place ({problem})") from None
     if not team or not zone:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from afterload.commands.shared import SET, echo
-from afterload.errors import InputError, NotFoundError, ObjectiveError
+from afterload.commands.shared import KEPT, SET, echo, read_entered
+from afterload.errors import InputError, ObjectiveError
 from afterload.files import write_all, write_whole
 
 __all__ = ["compare", "exercises", "gate", "plan", "runbook"]
@@ -94,8 +94,8 @@ FORMATS = ("markdown", "csv", "json", "jira", "github", "github-json")
 @click.option(
     "--kept",
     metavar="CSV",
-    help="A plan's CSV of an earlier run: owner, due date, progress and note are taken from it. With --format csv that is the "
-    "file to write, if there is one.",
+    help="A plan's CSV of an earlier run: owner, due date, progress, note and added columns are taken from it. With --format csv "
+    "that is the file to write, if there is one.",
 )
 @click.option("-o", "--output", "target", type=click.Path(dir_okay=False), help="File to write; printed by default.")
 def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str | None, target: str | None) -> None:
@@ -109,11 +109,8 @@ def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str
     from afterload.plan.trackers import github_json, github_script, jira_csv
     from afterload.scenario import load_scenario
 
-    if kept is not None and not Path(kept).exists():
-        raise NotFoundError(f"{kept}: no such file")
     # A file that is written anew may hold what people entered, too.
-    beside = kept if kept is not None else target if form == "csv" else None
-    entered = read_kept(beside) if beside is not None else {}
+    entered = read_kept(target) if kept is None and target is not None and form == "csv" else read_entered(kept)
     estimates = estimate(load_scenario(file, overrides))
     built = build_plan(estimates, order)  # type: ignore[arg-type]
     team = estimates.loaded.scenario.team
@@ -136,21 +133,23 @@ def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str
 @click.command()
 @click.argument("file")
 @SET
+@KEPT
 @click.option("-o", "--output", "target", type=click.Path(dir_okay=False), help="File to write; printed by default.")
-def runbook(file: str, overrides: tuple[str, ...], target: str | None) -> None:
+def runbook(file: str, overrides: tuple[str, ...], kept: str | None, target: str | None) -> None:
     """Print the recovery runbook of FILE as Markdown: seven steps with this team's names, numbers and commands."""
     from afterload.coupling import couple, estimate_recovery
     from afterload.estimates import estimate
     from afterload.findings.telemetry import measure
-    from afterload.plan.runbook import build_runbook
+    from afterload.plan.runbook import agreed, build_runbook
     from afterload.plan.runbook_export import runbook_markdown
     from afterload.scenario import load_scenario
 
+    entered = read_entered(kept)
     estimates = estimate(load_scenario(file, overrides))
     coupling = couple(estimates.loaded)
     recovery = None if coupling is None else estimate_recovery(coupling)
     built = build_runbook(estimates, recovery, measure(estimates.loaded))
-    text = runbook_markdown(built, estimates)
+    text = runbook_markdown(agreed(built, entered), estimates)
     if target is None:
         echo(text, end="")
     else:
@@ -172,13 +171,15 @@ def exercises(file: str, overrides: tuple[str, ...], folder: str) -> None:
     from afterload.plan.exercise_exports import exercise_chaostoolkit, exercise_fis
     from afterload.plan.exercises import build_exercises
     from afterload.plan.runbook import build_runbook
+    from afterload.report.earlier import left_words
     from afterload.scenario import load_scenario
 
     estimates = estimate(load_scenario(file, overrides))
     coupling = couple(estimates.loaded)
     steps = build_runbook(estimates, None if coupling is None else estimate_recovery(coupling), None)
     written: dict[Path, str] = {}
-    for exercise in build_exercises(estimates, steps, coupling):
+    built = build_exercises(estimates, steps, coupling)
+    for exercise in built:
         if exercise.nothing:
             echo(f"{exercise.number} {exercise.title}: {exercise.nothing}", err=True)
             continue
@@ -188,5 +189,10 @@ def exercises(file: str, overrides: tuple[str, ...], folder: str) -> None:
         if template is not None:
             written[Path(folder) / f"{name}.fis.json"] = json.dumps(template, indent=2) + "\n"
     write_all(written)
+    # Somebody may have put names in, or runs them: what an earlier run left is told, and stays.
+    names = (f"{exercise.number}-{exercise.id}.{kind}.json" for exercise in built for kind in ("chaos", "fis"))
+    left = [path for path in (Path(folder) / name for name in names) if path not in written and path.exists()]
+    if left:
+        echo(f"warning: {left_words(left)}", err=True)
     for path in written:
         echo(path)

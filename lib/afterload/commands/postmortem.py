@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from afterload.commands.shared import SET, echo
+from afterload.commands.shared import KEPT, SET, echo, read_entered
 from afterload.files import write_whole
 
 __all__ = ["postmortem"]
@@ -13,14 +13,16 @@ __all__ = ["postmortem"]
 @click.command()
 @click.argument("file")
 @click.option("-o", "--output", "target", type=click.Path(dir_okay=False), help="File to write; printed by default.")
+@KEPT
 @SET
-def postmortem(file: str, target: str | None, overrides: tuple[str, ...]) -> None:
+def postmortem(file: str, target: str | None, kept: str | None, overrides: tuple[str, ...]) -> None:
     """Write the postmortem of FILE as Markdown.
 
     It holds what the chapter of the packet holds: the account of the event, and what is computed beside it.
     """
     from afterload.scenario import load_scenario
 
+    entered = read_entered(kept)
     loaded = load_scenario(file, overrides)
     from afterload.coupling import couple
     from afterload.estimates import estimate
@@ -28,7 +30,7 @@ def postmortem(file: str, target: str | None, overrides: tuple[str, ...]) -> Non
     from afterload.report.markdown import postmortem_markdown
 
     estimates = estimate(loaded)
-    text = postmortem_markdown(estimates, build_plan(estimates), couple(loaded))
+    text = postmortem_markdown(estimates, build_plan(estimates), couple(loaded), entered)
     if target is None:
         echo(text, end="")
     else:

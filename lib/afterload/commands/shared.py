@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 
 import click
 
-from afterload.errors import OutputError
+from afterload.errors import NotFoundError, OutputError
 
-__all__ = ["SET", "ReaderGoneError", "echo"]
+__all__ = ["KEPT", "SET", "ReaderGoneError", "echo", "read_entered"]
 
 
 class ReaderGoneError(Exception):
@@ -30,3 +31,22 @@ SET = click.option(
     "--set", "overrides", multiple=True, metavar="PATH=VALUE",
     help="Override one value, as in queues.orders.arrival_rate=1500/min. Can be given again.",
 )  # fmt: skip
+
+KEPT = click.option(
+    "--kept", metavar="CSV",
+    help="A plan's CSV of an earlier run: the owners that were agreed on are taken from it.",
+)  # fmt: skip
+
+
+def read_entered(path: str | None) -> dict[str, dict[str, str]]:
+    """What people entered into a plan's CSV that was named; nothing where none was.
+
+    Raises :class:`NotFoundError` where it is not there, and what :func:`afterload.plan.kept.read_kept` raises.
+    """
+    if path is None:
+        return {}
+    from afterload.plan.kept import read_kept
+
+    if not Path(path).exists():
+        raise NotFoundError(f"{path}: no such file")
+    return read_kept(path)

@@ -11,7 +11,7 @@ from afterload.figures.figure import Prose, Table
 from afterload.figures.words import sentence_list
 from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, Plan, PlanItem
 from afterload.plan.change import counted
-from afterload.plan.kept import GONE, NOTHING_ENTERED, Entered, entries, gone, owner_agreed
+from afterload.plan.kept import GONE, NOTHING_ENTERED, Entered, added, entries, gone, owner_agreed
 from afterload.plan.measures import COLUMNS, measure_lines, still_words
 from afterload.plan.whole import mind, worsened_words
 from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, short_worth, worth
@@ -79,10 +79,14 @@ def _told(plan: Plan, entered: Entered) -> Iterator[str]:
     """For how many lines people entered something, and what became of the rest."""
     if entered.problem:
         yield f"What people entered beside an earlier plan cannot be shown: {entered.problem}."
-    if not entered.kept:
+    told = [entry for entry in entered.kept.values() if any(entry.values())]
+    if not told:
         return
     left = gone(entered.kept, (item.id for item in plan.items))
-    words = f"People have entered an owner, a due date, progress or a note for {counted(len(entered.kept), 'line')}"
+    parts = ["an owner", "a due date", "progress", "a note"]
+    if any(any(added(entry).values()) for entry in told):
+        parts.append("something in a column of their own")
+    words = f"People have entered {', '.join(parts[:-1])} or {parts[-1]} for {counted(len(told), 'line')}"
     if left:
         words += f", of which {len(left)} {_is(len(left))} {GONE}"
     yield f"{words}."
@@ -145,7 +149,7 @@ def plan_details(plan: Plan, entered: Entered = NOTHING_ENTERED) -> Prose:
         title = f"{place}. {change.title}{f': {item.target}' if item.target else ''}"
         facts = [
             ("Owner", item.owner),
-            *((name.capitalize(), told) for name, told in entries(entered.kept.get(item.id, {}))),
+            *((f"{name[0].upper()}{name[1:]}", told) for name, told in entries(entered.kept.get(item.id, {}))),
             ("Why", change.why),
             ("Evidence", item.evidence),
             ("Worth", worth(item)),
@@ -201,7 +205,7 @@ def _summary(item: PlanItem) -> str:
 
 
 def _facts(facts: list[tuple[str, str]]) -> str:
-    return "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in facts if value)
+    return "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts if value)
 
 
 def _measures_html(item: PlanItem) -> str:

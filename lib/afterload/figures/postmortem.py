@@ -19,6 +19,7 @@ from afterload.findings.postmortem import causes, durations, gaps
 from afterload.model.windows import split
 from afterload.plan import DO, Plan
 from afterload.plan.change import counted
+from afterload.plan.kept import Kept, owner_agreed
 from afterload.plan.wording import worth
 from afterload.scenario import LoadedScenario
 from afterload.scenario.evidence_schema import Action, Postmortem
@@ -41,7 +42,7 @@ ACTIONS, PROPOSALS, GAPS = "Actions", "Proposed from the change plan", "What thi
 
 
 def sections(
-    estimates: Estimates, plan: Plan, coupling: Coupling | None
+    estimates: Estimates, plan: Plan, coupling: Coupling | None, kept: Kept | None = None
 ) -> tuple[tuple[str, Figure | Table | Prose], ...]:
     """The chapter in order, each part with its heading, for the form that stands alone. One source for both forms."""
     loaded = estimates.loaded
@@ -55,7 +56,7 @@ def sections(
         ("What began it and what sustained it", causes_table(estimates, coupling)),
         (INTERACTIONS, interactions_table(loaded)),
         (ACTIONS, actions_table(loaded, plan)),
-        (PROPOSALS, proposals_table(loaded, plan)),
+        (PROPOSALS, proposals_table(loaded, plan, kept or {})),
         (GAPS, gaps_table(estimates, plan, coupling)),
     )
     return parts
@@ -204,8 +205,8 @@ def _worth(action: Action, plan: Plan) -> str:
     return worth(line) if line.status == DO else f"{line.status} by the change plan"
 
 
-def proposals_table(loaded: LoadedScenario, plan: Plan) -> Table | Prose:
-    """Lines of the plan that are open and that no action carries out."""
+def proposals_table(loaded: LoadedScenario, plan: Plan, kept: Kept) -> Table | Prose:
+    """Lines of the plan that are open and that no action carries out; the owner is the one agreed on, if there is one."""
     account = loaded.scenario.postmortem
     if account is None:
         return paragraph(NO_POSTMORTEM)
@@ -213,10 +214,13 @@ def proposals_table(loaded: LoadedScenario, plan: Plan) -> Table | Prose:
     left = [item for item in plan.open if item.id not in taken]
     if not left:
         return paragraph("Every open line of the change plan is among the actions, or none is open.")
+    owners = [(item, owner_agreed(kept, item.id, item.owner) or "not given") for item in left]
+    some = any(owner_agreed(kept, item.id, "") for item in left)
+    agreed = "with the owners agreed on in the plan" if some else "agreed by nobody"
     return Table(
         ("change", "worth, computed", "owner", "id for an action"),
-        tuple((plan.change(item).title, worth(item), item.owner or "not given", item.id) for item in left),
-        caption=f"{PROPOSALS}: computed, agreed by nobody",
+        tuple((plan.change(item).title, worth(item), owner, item.id) for item, owner in owners),
+        caption=f"{PROPOSALS}: computed, {agreed}",
     )
 
 

@@ -14,7 +14,7 @@ from afterload.estimates import Estimates
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, PlanItem
 from afterload.plan.compare import Snapshot
-from afterload.plan.kept import COLUMNS, FORMULA, GONE, Kept, entries, gone, owner_agreed
+from afterload.plan.kept import COLUMNS, FORMULA, GONE, Kept, added, added_columns, entries, gone, owner_agreed
 from afterload.plan.measures import COLUMNS as MEASURE_COLUMNS
 from afterload.plan.measures import measure_lines, still_words
 from afterload.plan.whole import mind, worsened_words
@@ -48,7 +48,8 @@ def plan_records(plan: Plan, kept: Kept | None = None) -> list[dict[str, Any]]:
             **blank,
             "id": name,
             "status": GONE,
-            **entry,
+            **{column: entry.get(column, "") for column in COLUMNS},
+            "added": added(entry),
             "apply": [],
             "undo": [],
             "terraform": [],
@@ -71,6 +72,7 @@ def _record(place: int, plan: Plan, item: PlanItem, kept: Kept) -> dict[str, Any
         "status": item.status,
         "owner": item.owner,
         **{name: entry.get(name, "") for name in COLUMNS},
+        "added": added(entry),
         "evidence": item.evidence,
         "worth": worth(item),
         "mind": mind(plan, item),
@@ -150,16 +152,23 @@ def formula_safe(value: Any) -> Any:
 def plan_csv(plan: Plan, kept: Kept | None = None) -> str:
     """The plan as CSV. Text that a spreadsheet would read as a formula gets an apostrophe before it.
 
-    The columns agreed_owner, due, progress and note are people's: what they enter there is kept over reruns.
+    The columns agreed_owner, due, progress and note are people's: what they enter there is kept over reruns, and so are the
+    columns that they add, which stand after ours.
     """
     out = io.StringIO()
+    own = added_columns(kept or {})
     # Measures are a table for each line: they stand in the JSON.
     records = [
-        {key: value for key, value in record.items() if key != "measures"} for record in plan_records(plan, kept)
+        {
+            **{key: value for key, value in record.items() if key not in ("measures", "added")},
+            **{name: record["added"].get(name, "") for name in own},
+        }
+        for record in plan_records(plan, kept)
     ]
-    writer = csv.DictWriter(out, list(records[0]), lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows({key: _cell(value) for key, value in record.items()} for record in records)
+    # A heading that people gave is a text like any other.
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow([formula_safe(name) for name in records[0]])
+    writer.writerows([_cell(value) for value in record.values()] for record in records)
     return out.getvalue()
 
 
@@ -206,7 +215,7 @@ def _measure_table(item: PlanItem) -> list[str]:
 
 def entered_words(entry: Mapping[str, str]) -> str:
     """What people entered for a line, in one line of Markdown; empty text for nothing."""
-    return "; ".join(f"{name} {plain_markdown(text)}" for name, text in entries(entry))
+    return "; ".join(f"{plain_markdown(name)} {plain_markdown(text)}" for name, text in entries(entry))
 
 
 def plan_markdown(plan: Plan, estimates: Estimates, kept: Kept | None = None) -> str:

@@ -1,7 +1,7 @@
 """What people enter beside the plan: owner agreed, due date, progress and a note, kept over reruns by the line's stable name.
 
 They enter it in the plan's CSV. A later run into the same folder reads that file: what it says stands in the files beside the
-packet and on its pages.
+packet and on its pages. Columns that people add, such as one for a ticket, are kept too, in their order.
 """
 
 from __future__ import annotations
@@ -9,22 +9,26 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from afterload.errors import InputError
 from afterload.files import slug
+from afterload.reads import read_input
 
 __all__ = [
     "COLUMNS",
     "FORMULA",
     "GONE",
     "NOTHING_ENTERED",
+    "PLAN_COLUMNS",
     "VARIABLE",
     "Entered",
     "Kept",
+    "added",
+    "added_columns",
     "entered_beside",
     "entries",
     "gone",
@@ -34,6 +38,15 @@ __all__ = [
 ]
 
 COLUMNS = ("agreed_owner", "due", "progress", "note")
+# All columns of the plan's CSV as it is written: every other one there is people's own. One that is written no more must
+# stay here, or a file of an earlier version would keep it for ever.
+PLAN_COLUMNS = (
+    "id", "place", "change", "target", "status", "owner", *COLUMNS, "evidence", "worth", "mind", "drain_today_min",
+    "drain_planned_min", "bought_min", "cost_min", "apply", "undo", "terraform", "edit", "effort_days", "headroom_unit",
+    "headroom_units", "headroom_unit_hours_month", "headroom_cost_month", "effort_cost", "stale_bought_min", "net_year",
+    "currency", "risk", "why", "exercise", "reference",
+)  # fmt: skip
+# What people entered by the line's name: each of COLUMNS, then the columns that they added, under the heading that they gave.
 GONE = "no longer in the plan"
 Kept = Mapping[str, Mapping[str, str]]
 # A spreadsheet reads a cell that begins with one of these as a formula.
@@ -56,39 +69,68 @@ NOTHING_ENTERED = Entered()
 def read_kept(path: str | Path) -> dict[str, dict[str, str]]:
     """What people entered into a plan's CSV file, by the line's name; nothing where there is no such file.
 
-    A spreadsheet may have saved it with semicolons or tabs, and with a byte order mark.
+    A spreadsheet may have saved it with semicolons or tabs, and with a byte order mark. Where people added columns, every line
+    of the file has them, so that a column that nobody has filled yet is kept too.
     Raises :class:`InputError` where the file is none of ours any more: it is then not overwritten.
     """
     file = Path(path)
     if not file.exists():
         return {}
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        text = read_input(file).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
         raise InputError(
-            f"{path}: what people entered cannot be read: {problem}; move the file away to start anew"
+            f"{path}: what people entered cannot be read: {reason}; move the file away to start anew"
         ) from None
     header = text.split("\n", 1)[0]
     delimiter = max((",", ";", "\t"), key=header.count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        rows = list(reader)
+        rows = [row for row in reader if row]
     except csv.Error as problem:
         raise InputError(
             f"{path} line {reader.line_num}: is not CSV: {problem}; move the file away to start anew"
         ) from None
-    columns = {_name(name): name for name in reader.fieldnames or () if name}
-    if "id" not in columns:
+    places, own = _columns(rows)
+    if "id" not in places:
         raise InputError(
             f"{path}: has no column id, so what people entered cannot be told; move the file away to start anew"
         )
     found: dict[str, dict[str, str]] = {}
-    for row in rows:
-        entered = {name: _plain(row.get(columns.get(name, name)) or "") for name in COLUMNS}
-        name = _plain(row[columns["id"]] or "")
-        if name and any(entered.values()):
+    for row in rows[1:]:
+        entered = {name: _cell(row, places.get(name)) for name in COLUMNS}
+        entered |= {name: _cell(row, place) for name, place in own.items()}
+        name = _cell(row, places["id"])
+        if name and (own or any(entered.values())):
             found[name] = entered
     return found
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> tuple[dict[str, int], dict[str, int]]:
+    """Where our columns stand, and those that people added by their headings, in their order.
+
+    A second column of one name gets a number. One without a heading in which something stands is named after its place.
+    """
+    places: dict[str, int] = {}
+    own: dict[str, int] = {}
+    for place in range(max(map(len, rows), default=0)):
+        heading = " ".join(_cell(rows[0], place).split())
+        if heading and _name(heading) in PLAN_COLUMNS and _name(heading) not in places:
+            places[_name(heading)] = place
+            continue
+        if not heading and not any(_cell(row, place) for row in rows[1:]):
+            continue
+        base, number = heading or f"column {place + 1}", 2
+        name = base
+        while name in own or _name(name) in PLAN_COLUMNS:
+            name, number = f"{base} {number}", number + 1
+        own[name] = place
+    return places, own
+
+
+def _cell(row: Sequence[str], place: int | None) -> str:
+    return "" if place is None or place >= len(row) else _plain(row[place])
 
 
 def _name(column: str) -> str:
@@ -103,8 +145,18 @@ def _plain(text: str) -> str:
 
 def entries(entry: Mapping[str, str]) -> list[tuple[str, str]]:
     """What people entered for one line, each in one line of text, with what it is: ``("agreed owner", "Ana")``."""
-    given = ((name.replace("_", " "), " ".join(entry.get(name, "").split())) for name in COLUMNS)
-    return [(name, text) for name, text in given if text]
+    named = {name.replace("_", " "): entry.get(name, "") for name in COLUMNS} | added(entry)
+    return [(name, " ".join(text.split())) for name, text in named.items() if text.strip()]
+
+
+def added(entry: Mapping[str, str]) -> dict[str, str]:
+    """What stands for one line in the columns that people added, by their headings."""
+    return {name: text for name, text in entry.items() if name not in COLUMNS}
+
+
+def added_columns(kept: Kept) -> tuple[str, ...]:
+    """The headings of the columns that people added, in their order."""
+    return tuple(dict.fromkeys(name for entry in kept.values() for name in added(entry)))
 
 
 def owner_agreed(kept: Kept, name: str, owner: str) -> str:
@@ -113,9 +165,9 @@ def owner_agreed(kept: Kept, name: str, owner: str) -> str:
 
 
 def gone(kept: Kept, known: Iterable[str]) -> dict[str, Mapping[str, str]]:
-    """Entries of lines that are not among those known."""
+    """Entries of lines that are not among those known, and for which anything is entered."""
     names = set(known)
-    return {name: entry for name, entry in kept.items() if name not in names}
+    return {name: entry for name, entry in kept.items() if name not in names and any(entry.values())}
 
 
 def entered_beside(team: str) -> Entered:

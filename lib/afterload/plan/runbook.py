@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,12 +14,20 @@ from afterload.findings.measured import SignalRecovery
 from afterload.findings.telemetry import Measured
 from afterload.model.coupled import GUIDE_STEPS, CoupledDependency
 from afterload.plan.change import IN_PLACE, PlanItem, counted, owner_of
-from afterload.plan.changes import bounded_replay, pause_list
+from afterload.plan.changes import (
+    admission_steps,
+    bounded_replay,
+    drain_cap,
+    pause_list,
+    retry_budget,
+    standard_retries,
+)
 from afterload.plan.consumers import ConsumerCap, capped, held, lifted
+from afterload.plan.kept import Kept, owner_agreed
 from afterload.plan.objectives import within
 from afterload.units import format_minutes, format_number, format_rate, format_share
 
-__all__ = ["WARM_SHARE", "Lift", "Pause", "Runbook", "RunbookStep", "admission_of", "build_runbook"]
+__all__ = ["WARM_SHARE", "Lift", "Pause", "Runbook", "RunbookStep", "admission_of", "agreed", "build_runbook"]
 
 # A cache counts as filled at this share of its hit rate at rest, as in the coupled recovery.
 WARM_SHARE = 0.9
@@ -28,6 +36,11 @@ ORDER_WORDS = {
     "lifo": "newest first",
     "fresh_first": "fresh work first",
 }
+
+
+# Who carries out a part of a step by the scenario, with the lines of the plan that are about the same, by their stable names:
+# who was agreed on for the first of these that has an agreement takes the place.
+Charge = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,7 @@ class RunbookStep:
         abort: what to do when a dependency collapses in it.
         owners: who carries it out.
         nothing: why there is nothing to do here; empty where there is.
+        charges: whom the scenario names for each part, with the lines of the plan that are about it.
     """
 
     number: int
@@ -57,6 +71,7 @@ class RunbookStep:
     abort: str
     owners: tuple[str, ...]
     nothing: str = ""
+    charges: tuple[Charge, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,6 +167,28 @@ def build_runbook(
     return _Writer(estimates, recovery, measured).runbook()
 
 
+def agreed(runbook: Runbook, kept: Kept) -> Runbook:
+    """The runbook with the owners that people agreed on beside the plan, in place of those that the scenario names."""
+    return replace(
+        runbook,
+        steps=tuple(replace(step, owners=_owners(step.charges, kept)) for step in runbook.steps),
+        pauses=tuple(replace(item, owner=_agreed(_pausing(item.fleet, item.owner), kept)) for item in runbook.pauses),
+    )
+
+
+def _owners(charges: Iterable[Charge], kept: Kept) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_agreed(charge, kept) for charge in charges))
+
+
+def _agreed(charge: Charge, kept: Kept) -> str:
+    owner, lines = charge
+    return next((found for found in (owner_agreed(kept, line, "") for line in lines) if found), owner)
+
+
+def _pausing(fleet: str, owner: str) -> Charge:
+    return owner, (f"{pause_list.CHANGE.id}:fleets.{fleet}",)
+
+
 def _by_steps(recovery: CoupledEstimate | None) -> Variant | None:
     """The recovery by the seven steps that starts collapsed, or another by the steps where none does."""
     if recovery is None:
@@ -198,12 +235,14 @@ class _Writer:
 
     def _step(
         self, number: int, nothing: str = "", *, admit: Iterable[str] = (), hold: Iterable[str] = (),
-        commands: Iterable[str] = (), advance: Iterable[str] = (), owners: Iterable[str] = (),
+        commands: Iterable[str] = (), advance: Iterable[str] = (), charges: Iterable[Charge] = (),
     ) -> RunbookStep:  # fmt: skip
-        named = tuple(dict.fromkeys(owners)) or (owner_of(self.estimates),)
+        steps_line = f"{admission_steps.CHANGE.id}:{admission_steps.TARGET}"
+        named = tuple(charges) or ((owner_of(self.estimates), (steps_line,)),)
         return RunbookStep(
             number, GUIDE_STEPS[number - 1], self.admission.hold_min[number - 1], self._begins(number),
-            tuple(admit), tuple(hold), tuple(commands), tuple(advance), self._abort(number), named, nothing,
+            tuple(admit), tuple(hold), tuple(commands), tuple(advance), self._abort(number), _owners(named, {}), nothing,
+            named,
         )  # fmt: skip
 
     def _abort(self, number: int) -> str:
@@ -230,8 +269,15 @@ class _Writer:
             rates = (cap + (most - cap) * place / lifts for place in range(1, lifts + 1))
             yield Lift(name, ConsumerCap.of(queue, cap), tuple(ConsumerCap.of(queue, rate) for rate in rates))
 
-    def _queue_owners(self) -> list[str]:
-        return [owner_of(self.estimates, queue) for queue in self.scenario.queues.values()]
+    def _queue_charges(self, *changes: str) -> list[Charge]:
+        """Who holds, caps and lifts each queue: the line of its drain cap is about that, and those of ``changes`` before it."""
+        return [
+            (
+                owner_of(self.estimates, queue),
+                tuple(f"{each}:queues.{name}" for each in (*changes, drain_cap.CHANGE.id)),
+            )
+            for name, queue in self.scenario.queues.items()
+        ]
 
     def _within(self) -> Iterator[str]:
         for name, item in self.scenario.dependencies.items():
@@ -252,17 +298,22 @@ class _Writer:
     # --- the steps -----------------------------------------------------------------------------------------------------
 
     def _doors(self, number: int) -> RunbookStep:
-        scenario, owners = self.scenario, list[str]()
+        scenario, charges = self.scenario, list[Charge]()
         commands, hold = list[str](), list[str]()
         for kind in client_kinds(scenario):
             hold.append(f"client {kind.name}: {_retries(kind)}")
-            owners.append(owner_of(self.estimates, kind.client))
+            charges.append(
+                (
+                    owner_of(self.estimates, kind.client),
+                    tuple(f"{each.CHANGE.id}:clients.{kind.name}" for each in (retry_budget, standard_retries)),
+                )
+            )
         for name, queue in scenario.queues.items():
             floor = ConsumerCap.of(queue, self.admission.floor_share * queue.service_rate_per_min)
             stand = "at a standstill" if floor.rate_per_min <= 0 else f"at a floor of {floor.words}"
             hold.append(f"queue {name}: consumers {stand}.")
             commands += held(queue, floor)
-        owners += self._queue_owners()
+        charges += self._queue_charges()
         for name, item in scenario.dependencies.items():
             if item.direct_rate_per_min > 0:
                 hold.append(f"dependency {name}: direct traffic of {format_rate(item.direct_rate_per_min)}, shed.")
@@ -270,7 +321,7 @@ class _Writer:
             if pause.status != IN_PLACE:
                 hold.append(f"fleet {pause.fleet}: automation that removes capacity.")
                 commands += pause.apply
-                owners.append(pause.owner)
+                charges.append(_pausing(pause.fleet, pause.owner))
         if not hold:
             return self._step(number, "The scenario has no client, queue, direct traffic or fleet to hold.")
         admit = [
@@ -279,7 +330,7 @@ class _Writer:
             if item.control_rate_per_min > 0
         ]
         advance = [f"{name}: first tries succeed steadily." for name in scenario.dependencies]
-        return self._step(number, admit=admit, hold=hold, commands=commands, advance=advance, owners=owners)
+        return self._step(number, admit=admit, hold=hold, commands=commands, advance=advance, charges=charges)
 
     def _loops(self, number: int) -> RunbookStep:
         admit, advance = [], []
@@ -317,8 +368,8 @@ class _Writer:
             "requests past their deadline: drop them.",
             *(f"queue {name}: as in step 1." for name in self.scenario.queues),
         ]
-        owners = [owner_of(self.estimates, stack) for stack in stacks.values()]
-        return self._step(number, admit=admit, hold=hold, advance=self._within(), owners=owners)
+        charges = [(owner_of(self.estimates, stack), ()) for stack in stacks.values()]
+        return self._step(number, admit=admit, hold=hold, advance=self._within(), charges=charges)
 
     def _recent(self, number: int) -> RunbookStep:
         queues = self.scenario.queues
@@ -343,7 +394,7 @@ class _Writer:
                 hold.append(f"queue {item.queue}: work that later work makes unnecessary, expired.")
         advance = [*(self._baseline(name) for name in queues), *self._within()]
         return self._step(
-            number, admit=admit, hold=hold, commands=commands, advance=advance, owners=self._queue_owners()
+            number, admit=admit, hold=hold, commands=commands, advance=advance, charges=self._queue_charges()
         )
 
     def _old(self, number: int) -> RunbookStep:
@@ -367,7 +418,8 @@ class _Writer:
         advance = [
             f"{name}: nothing waits or is set aside, and the business reconciliation matches." for name in queues
         ]
-        return self._step(number, admit=admit, commands=commands, advance=advance, owners=self._queue_owners())
+        charges = self._queue_charges(bounded_replay.CHANGE.id)
+        return self._step(number, admit=admit, commands=commands, advance=advance, charges=charges)
 
     def _lift(self, number: int) -> RunbookStep:
         if not self.caps:
@@ -396,7 +448,7 @@ class _Writer:
         calm = [f"{name}: no rise in errors or latency in the hold." for name in self.scenario.dependencies]
         advance = [*calm, *self._within()]
         return self._step(
-            number, admit=admit, hold=hold, commands=commands, advance=advance, owners=self._queue_owners()
+            number, admit=admit, hold=hold, commands=commands, advance=advance, charges=self._queue_charges()
         )  # fmt: skip
 
     def _removal(self, number: int) -> RunbookStep:
@@ -411,8 +463,8 @@ class _Writer:
             for item in paused
         ]
         commands = [command for item in paused for command in item.undo]
-        owners = [item.owner for item in paused]
-        return self._step(number, admit=admit, commands=commands, advance=advance, owners=owners)
+        charges = [_pausing(item.fleet, item.owner) for item in paused]
+        return self._step(number, admit=admit, commands=commands, advance=advance, charges=charges)
 
     # --- automation that removes capacity ------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from afterload.errors import InputError
 from afterload.estimates import estimate
 from afterload.plan.build import build_plan
 from afterload.plan.compare import Snapshot, compare
-from afterload.reads import note_read
+from afterload.reads import note_read, read_input
 from afterload.scenario import LoadedScenario, Overrides, load_scenario, load_scenario_text
 
 __all__ = ["open_snapshot", "undone_since"]
@@ -34,7 +34,7 @@ def open_snapshot(path: str | Path, name: str = "", overrides: Overrides = None)
 def _plan_record(path: Path, name: str) -> dict[str, object] | None:
     """The run in a plan file; None for other JSON, which may be a scenario, since JSON is YAML."""
     try:
-        raw = path.read_bytes()
+        raw = read_input(path)
         note_read(path, raw)
         document = json.loads(raw.decode("utf-8"))
     except (OSError, ValueError):

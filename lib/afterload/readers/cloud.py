@@ -24,6 +24,7 @@ from afterload.readers.jsondocs import Documents, read_documents
 from afterload.readers.reading import Inventory
 from afterload.readers.source import SourceFile, open_source
 from afterload.readers.terraform import is_terraform, prune, read_terraform
+from afterload.reads import open_input
 
 __all__ = [
     "ATTRIBUTES",
@@ -59,7 +60,7 @@ def is_cloud_file(path: str | Path) -> bool:
     Looks at the first and last 64 KiB. False for a file that cannot be opened.
     """
     try:
-        with Path(path).open("rb") as file:
+        with open_input(path) as file:
             head = file.read(_HEAD)
             size = file.seek(0, 2)
             file.seek(max(len(head), size - _HEAD))
@@ -105,7 +106,7 @@ def read_cloud_file(path: str | Path, *, subject: str | None = None) -> Inventor
 def _refuse_plan_file(path: str | Path) -> None:
     """A plan file is a zip archive of Terraform's own."""
     try:
-        with Path(path).open("rb") as file:
+        with open_input(path) as file:
             zipped = file.read(len(_ZIP)) == _ZIP
     except (OSError, ValueError):
         # Opening it as text says what is wrong.

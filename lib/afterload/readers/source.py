@@ -9,7 +9,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 
 from afterload.errors import InputError, NotFoundError
-from afterload.reads import note_read
+from afterload.reads import note_read, open_input
 
 __all__ = ["MAX_BYTES", "SourceFile", "digest_of", "open_source", "stated_date"]
 
@@ -53,7 +53,7 @@ def open_source(path: str | Path, most_bytes: int = MAX_BYTES) -> SourceFile:
     """
     name = str(path)
     try:
-        with Path(path).open("rb") as file:
+        with open_input(path) as file:
             raw = file.read(most_bytes + 1)
         modified = datetime.fromtimestamp(Path(path).stat().st_mtime, UTC)
     except FileNotFoundError:
@@ -70,7 +70,7 @@ def open_source(path: str | Path, most_bytes: int = MAX_BYTES) -> SourceFile:
 def digest_of(path: str | Path) -> str:
     """SHA-256 of a file, in hexadecimal; empty text where it cannot be read."""
     try:
-        with Path(path).open("rb") as file:
+        with open_input(path) as file:
             digest = file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""

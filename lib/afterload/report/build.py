@@ -10,8 +10,10 @@ from papermill.translators import translate_parameters
 
 from afterload.figures import answer
 from afterload.plan import plan_csv, plan_json, plan_markdown
-from afterload.plan.kept import kept_at, read_kept
+from afterload.plan.kept import Kept, kept_at, read_kept
+from afterload.plan.runbook import agreed
 from afterload.plan.runbook_export import runbook_markdown
+from afterload.reads import read_input
 from afterload.report.exporter import PacketExporter
 from afterload.report.lost import Lost
 from afterload.report.markdown import postmortem_markdown
@@ -64,13 +66,13 @@ def build(
         )
     contents: dict[Path, str] = {html: page} if page else {}
     contents |= {notebook: text, **plan_files}
-    return Built(contents, tuple(failures), run.warnings, summary)
+    return Built(contents, tuple(failures), run.warnings, summary, name)
 
 
 def _content(path: Path) -> bytes | None:
     """What stands in a file; None where there is none that can be read."""
     try:
-        return path.read_bytes()
+        return read_input(path)
     except OSError:
         return None
 
@@ -120,20 +122,20 @@ def _plan_files(loaded: LoadedScenario, stem: Path, told: Told | None) -> tuple[
             table: plan_csv(plan, kept),
             stem.with_name(f"{stem.name}-plan.md"): plan_markdown(plan, estimates, kept),
             stem.with_name(f"{stem.name}-plan.json"): plan_json(plan, estimates, kept),
-            stem.with_name(f"{stem.name}-runbook.md"): runbook_markdown(results.runbook_steps, estimates),
+            stem.with_name(f"{stem.name}-runbook.md"): runbook_markdown(agreed(results.runbook_steps, kept), estimates),
         }
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the chapters are written
         return (), {}, f"plan files: {type(problem).__name__}: {problem}"
-    postmortem, trouble = _postmortem_file(results, stem)
+    postmortem, trouble = _postmortem_file(results, stem, kept)
     return summary, files | postmortem, trouble
 
 
-def _postmortem_file(results: Results, stem: Path) -> tuple[dict[Path, str], str]:
+def _postmortem_file(results: Results, stem: Path, kept: Kept) -> tuple[dict[Path, str], str]:
     """The postmortem as Markdown, or why there is none; nothing where the scenario has no postmortem."""
     if results.loaded.scenario.postmortem is None:
         return {}, ""
     try:
-        text = postmortem_markdown(results.estimates, results.plan, results.coupling)
+        text = postmortem_markdown(results.estimates, results.plan, results.coupling, kept)
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and the rest is written
         return {}, f"postmortem file: {type(problem).__name__}: {problem}"
     return {stem.with_name(f"{stem.name}-postmortem.md"): text}, ""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from afterload.errors import NotFoundError, OutputError
+from afterload.reads import read_input
 from afterload.resources import resource
 
 __all__ = ["chapter_paths", "check_folder"]
@@ -51,7 +52,7 @@ def chapter_paths(folder: str | Path | None = None, names: Sequence[str] = ()) -
 
 def _is_interactive(path: Path) -> bool:
     try:
-        metadata = json.loads(path.read_text(encoding="utf-8"))["metadata"]
+        metadata = json.loads(read_input(path))["metadata"]
         return bool(metadata.get("afterload", {}).get("interactive"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # Whoever binds it says what is wrong with it.

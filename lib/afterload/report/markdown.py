@@ -15,6 +15,7 @@ from afterload.estimates import Estimates
 from afterload.figures import Figure, Prose, Table
 from afterload.figures.postmortem import sections
 from afterload.plan import Plan
+from afterload.plan.kept import Kept
 
 __all__ = ["markdown", "plain", "postmortem_markdown"]
 
@@ -66,8 +67,8 @@ def _row(cells: tuple[str, ...]) -> str:
     return f"| {' | '.join(plain(cell) for cell in cells)} |"
 
 
-def postmortem_markdown(estimates: Estimates, plan: Plan, coupling: Coupling | None) -> str:
-    """The postmortem chapter as Markdown, part by part as the packet has it.
+def postmortem_markdown(estimates: Estimates, plan: Plan, coupling: Coupling | None, kept: Kept | None = None) -> str:
+    """The postmortem chapter as Markdown, part by part as the packet has it; ``kept`` is what people entered beside the plan.
 
     Raises :class:`InputError` where the scenario has no postmortem.
     """
@@ -79,7 +80,7 @@ def postmortem_markdown(estimates: Estimates, plan: Plan, coupling: Coupling | N
             "`afterload new NAME` shows its form"
         )
     lines = [f"# Postmortem: {plain(scenario.team)}, {plain(scenario.incident.name)}"]
-    for heading, shown in sections(estimates, plan, coupling):
+    for heading, shown in sections(estimates, plan, coupling, kept):
         lines += [f"## {plain(heading)}", markdown(shown, heading)]
     lines.append(f"Input SHA-256 {loaded.digest}, Afterload {plain(__version__)}.")
     return "\n\n".join(lines) + "\n"

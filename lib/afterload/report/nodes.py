@@ -10,6 +10,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from afterload.errors import InputError, NotFoundError
+from afterload.reads import read_input
 
 __all__ = ["make_node", "notebook_text", "quiet_log", "read_notebook"]
 
@@ -39,11 +40,12 @@ def read_notebook(path: str | Path) -> NotebookNode:
     Raises :class:`NotFoundError` where there is no such file, :class:`InputError` where it is no notebook.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_input(path).decode("utf-8")
     except FileNotFoundError as error:
         raise NotFoundError(f"notebook {path} does not exist") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"notebook {path} cannot be read: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"notebook {path} cannot be read: {reason}") from error
     try:
         nb: NotebookNode = _nbformat.reads(text, as_version=4)
         _nbformat.validate(nb)

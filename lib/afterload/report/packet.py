@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from afterload.errors import AfterloadError, ChapterError
 from afterload.files import slug, write_all
 from afterload.report.chosen import chapter_paths, check_folder
+from afterload.report.earlier import left_behind, left_words
 from afterload.report.engine import ENGINE_NAME, IN_PROCESS_NAME
 from afterload.report.lost import Lost
 from afterload.report.nodes import read_notebook
@@ -61,12 +62,13 @@ class PacketJob:
 
 @dataclass(frozen=True)
 class Built:
-    """A packet in memory: its files, the page first; what failed, what was warned of, the answer in lines."""
+    """A packet in memory: its files, the page first; what failed, what was warned of, the answer in lines, the files' name."""
 
     contents: dict[Path, str]
     failures: tuple[str, ...]
     warnings: tuple[str, ...]
     summary: tuple[str, ...]
+    name: str
 
 
 @dataclass(frozen=True)
@@ -148,9 +150,17 @@ def rescue_packet(job: PacketJob, records: tuple[Any, ...], problem: Problem) ->
 
 
 def write_packet(built: Built) -> Packet:
-    """Write a packet, all files or none. Raises :class:`OutputError`."""
+    """Write a packet, all files or none. Raises :class:`OutputError`.
+
+    What an earlier run left beside it is among the warnings: nothing tells whether people have edited it, so it stays.
+    """
     write_all(built.contents)
-    return Packet(next(iter(built.contents)), tuple(built.contents), built.failures, built.warnings, built.summary)
+    files, warnings = tuple(built.contents), built.warnings
+    folder = files[0].parent
+    left = left_behind(folder, built.name, (path.name for path in files))
+    if left:
+        warnings = (*warnings, left_words([folder / file for file in left]))
+    return Packet(files[0], files, built.failures, warnings, built.summary)
 
 
 def _build_apart(job: PacketJob, progress: bool, launcher: Launcher | None) -> Built:

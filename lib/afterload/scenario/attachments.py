@@ -19,7 +19,7 @@ from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from afterload.errors import UnitError
-from afterload.reads import note_read
+from afterload.reads import note_read, open_input
 from afterload.scenario.problems import Problem, nearest
 from afterload.units import read_instant, read_number
 
@@ -143,7 +143,7 @@ def _open(
 ) -> _Table:
     table = _Table(str(path), [], [], "", zone)
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as problem:
         reason = "no such file" if isinstance(problem, FileNotFoundError) else (problem.strerror or str(problem))
@@ -242,7 +242,7 @@ def _status(text: str) -> str:
 def note_digest(path: Path, _zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:
     """The SHA-256 of a file that is read later, by whom it concerns; or the problem of opening it."""
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             digest = file_digest(file, "sha256").hexdigest()
     except OSError as problem:
         return Attachment(None, ""), [Problem(str(path), 0, "", problem.strerror or str(problem))]

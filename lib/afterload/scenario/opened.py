@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from afterload.errors import AfterloadError
+from afterload.reads import open_input
 from afterload.scenario.load import LoadedScenario, as_written, load_scenario, locate_scenario
 from afterload.scenario.overrides import Overrides, Typed, gather_overrides
 from afterload.yamltree import plain
@@ -87,7 +88,7 @@ def _states(path: str | Path, loaded: LoadedScenario) -> dict[str, _State]:
             if not file.exists():
                 found[name] = _State(file, "", 0)
                 continue
-            with file.open("rb") as stream:
+            with open_input(file) as stream:
                 modified_ns = file.stat().st_mtime_ns
                 found[name] = _State(file, file_digest(stream, "sha256").hexdigest(), modified_ns)
         except (AfterloadError, OSError, RuntimeError, ValueError):

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from afterload.errors import ChangedError, InputError
 from afterload.files import append_line, take_back_line
+from afterload.reads import read_input
 from afterload.resources import resource
 from afterload.scenario.fields import label_in
 from afterload.scenario.load import LoadedScenario, load_scenario, locate_scenario
@@ -66,7 +67,7 @@ def log_digest(path: Path) -> str | None:
     Raises :class:`InputError` where it cannot be read.
     """
     try:
-        return sha256(path.read_bytes()).hexdigest()
+        return sha256(read_input(path)).hexdigest()
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from afterload.errors import InputError, UnitError
+from afterload.reads import open_input
 from afterload.scenario.attachments import Attachment, Reading, _open
 from afterload.scenario.problems import Problem
 from afterload.units import MAX_DURATION_MIN, read_count, read_number, read_share
@@ -81,7 +83,7 @@ def log_columns(path: Path) -> tuple[str, ...]:
     Raises :class:`InputError` where it is no UTF-8, which is what a line more would be.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with io.TextIOWrapper(open_input(path), encoding="utf-8-sig", newline="") as file:
             header = next(csv.reader(file), [])
     except FileNotFoundError:
         header = []

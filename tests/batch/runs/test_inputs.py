@@ -224,3 +224,16 @@ def test_a_file_whose_name_is_no_text_is_that_teams_problem(tree: Path) -> None:
 def test_a_pattern_longer_than_any_name_fits_nothing(tree: Path) -> None:
     with pytest.raises(NotFoundError, match="no file fits this pattern"):
         expand(["a" * 300 + "*"])
+
+
+def test_a_pipe_or_device_among_the_scenarios_is_told_and_waited_for_by_nobody(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    os.mkfifo(tmp_path / "s" / "x.yaml")
+    (tmp_path / "s" / "y.yml").symlink_to("/dev/zero")
+    names, others = expand([str(tmp_path / "s")])
+    assert [Path(name).name for name in names] == ["x.yaml", "y.yml"]
+    assert others == []
+    words = "cannot be read: it is a pipe or a device, not a plain file"
+    assert {item.problem for item in collect(names)} == {f"{name}: {words}" for name in names}
+    patterns, _ = expand([str(tmp_path / "s" / "*.y*ml")])
+    assert sorted(patterns) == sorted(names)

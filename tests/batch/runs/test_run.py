@@ -13,6 +13,7 @@ import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,12 @@ from nbformat.v4 import new_code_cell, new_notebook
 from afterload import files
 from afterload.batch import run
 from afterload.batch.inputs import Given
+from afterload.batch.leftovers import clear
 from afterload.batch.results import TeamResult
 from afterload.batch.run import Done, Plan
 from afterload.commands.batch import _finish
 from afterload.errors import AfterloadError, ClusterError
+from afterload.report.earlier import ENDINGS as EVERY
 
 from .conftest import BASE, COMMAND, HARMS, PARAMETERS, QUEUE, counted, events, teams_of
 
@@ -491,6 +494,49 @@ def test_what_could_not_be_written_comes_before_the_end_of_a_cluster() -> None:
     assert ending(full, not_done).exit_code == 5
     assert "1 of 2 teams has no whole packet" in str(ending(full, not_done))
     assert "the scheduler has gone" in str(ending(full, not_done))
+
+
+POSTMORTEM = "postmortem:\n  summary: It broke.\n"
+
+
+def test_what_only_an_earlier_run_wrote_is_taken_away(batch: Batch, scenarios: Batch, tmp_path: Path) -> None:
+    """Of five old postmortems: only one that the batch itself wrote goes, and only from beside a whole packet."""
+    teams = dict.fromkeys(("gone", "edited", "linked", "strange", "broken"), "works")
+    scenarios(POSTMORTEM, **teams)
+    done = batch("scenarios")
+    assert all(f"{team}-postmortem.md" in done.files(team) for team in teams)
+    folders = {team: done.site / "teams" / team for team in teams}
+    with (folders["edited"] / "edited-postmortem.md").open("a", encoding="utf-8") as file:
+        file.write("We know better.\n")
+    linked = folders["linked"] / "linked-postmortem.md"
+    linked.rename(tmp_path / "elsewhere.md")
+    linked.symlink_to(tmp_path / "elsewhere.md")
+    (folders["strange"] / "batch.json").write_text("{}", encoding="utf-8")
+    (folders["gone"] / "gone-notes.md").write_text("ours", encoding="utf-8")
+    scenarios(**teams | {"broken": "fails"})
+    again = batch("scenarios", "--log-json", tmp_path / "log.jsonl")
+    assert again.code == 4
+    assert {team for team in teams if f"{team}-postmortem.md" not in again.files(team)} == {"gone"}
+    assert {"gone.html", "gone-plan.csv", "gone-notes.md"} <= again.files("gone")
+    assert "gone: took away gone-postmortem.md, which only an earlier run gives\n" in again.err
+    assert teams_of(tmp_path / "log.jsonl", "removed") == {"gone"}
+    assert teams_of(tmp_path / "log.jsonl", "left") == set(teams) - {"gone"}
+    assert (
+        "edited: site/teams/edited/edited-postmortem.md: was written by an earlier run and not by this one: delete it if "
+        "nobody needs it\n"
+    ) in again.err
+
+
+def test_the_plan_into_which_people_enter_something_is_never_taken_away(tmp_path: Path) -> None:
+    before = {}
+    for ending in EVERY:
+        path = tmp_path / f"a{ending}"
+        path.write_text(ending, encoding="utf-8")
+        before[path.name] = sha256(ending.encode()).hexdigest()
+    removed, stay = clear(tmp_path, "a", before, ["a.html"], whole=True)
+    assert stay == ("a-plan.csv",)
+    assert {*removed, *stay, "a.html"} == set(before)
+    assert {path.name for path in tmp_path.iterdir()} == {"a.html", "a-plan.csv"}
 
 
 def test_a_packet_that_fails_today_leaves_the_one_of_yesterday(batch: Batch, scenarios: Batch) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from afterload.errors import ChangedError, InputError, OutputError
 from afterload.files import write_whole
+from afterload.reads import read_input
 from afterload.resources import BUILTIN, builtin_path
 from afterload.yamledit import YamlText
 from afterload.yamltree import DataPath
@@ -164,14 +165,14 @@ def _named_files(data: Any) -> Iterator[DataPath]:
 
 def _digest(path: Path) -> str | None:
     try:
-        return sha256(path.read_bytes()).hexdigest()
+        return sha256(read_input(path)).hexdigest()
     except FileNotFoundError:
         return None
 
 
 def _read(path: Path) -> Document:
     try:
-        raw = path.read_bytes()
+        raw = read_input(path)
     except FileNotFoundError:
         return Document(path, path, "", None)
     except OSError as problem:

@@ -12,6 +12,7 @@ from afterload.files import write_all
 from afterload.forms.state.form import FormState
 from afterload.intake.importing import Imported, Wishes, import_files
 from afterload.intake.proposal import Outcome
+from afterload.reads import read_input
 
 __all__ = ["ImportState"]
 
@@ -45,7 +46,7 @@ class ImportState(HasTraits):
         contents: dict[Path, bytes] = {}
         for name, content in files.items():
             target = folder / Path(name.replace("\\", "/")).name
-            if target.exists() and not (target.is_file() and target.read_bytes() == content):
+            if target.exists() and not _holds(target, content):
                 target = _free(target)
             if not target.exists():
                 contents[target] = content
@@ -118,6 +119,14 @@ class ImportState(HasTraits):
         self.imported = None
         self.notice = "nothing was taken"
         self.changes += 1
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether this stands in a file; not in what cannot be read."""
+    try:
+        return read_input(path) == content
+    except OSError:
+        return False
 
 
 def _free(path: Path) -> Path:
