@@ -16,6 +16,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from distributed import Client
 from nbformat.v4 import new_code_cell, new_notebook
 
 from afterload.batch import cluster, remote, run
@@ -71,6 +72,8 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
     found = Dask(tmp_path_factory.mktemp("dask"))
     found.worker("--nthreads", "1")
     found.worker("--nthreads", "2")
+    with Client(found.address, timeout=60) as client:
+        client.wait_for_workers(2, timeout=60)
     yield found
     found.close()
 
