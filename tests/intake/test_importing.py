@@ -186,3 +186,39 @@ def test_a_series_of_no_known_name_is_asked_about(tmp_path):
     asked = [str(remark) for remark in imported.account.remarks if remark.kind == "ask"]
     assert any("--series 'sent'=SIGNAL:QUEUE" in text for text in asked)
     assert imported.account.text == ORDERS
+
+
+def test_a_range_goes_with_the_value_that_it_was_measured_with(tmp_path, truth):
+    """After an import nobody could change an imported rate, in the file or by a later import with --set."""
+    (tmp_path / "mappings.json").write_text(json.dumps(MAPPING))
+    files = [tmp_path / "mappings.json", *metrics(tmp_path, truth)]
+    target = tmp_path / "t.yaml"
+    text = import_files(files, new_scenario(truth), target).account.text
+    target.write_text(text)
+    path = "queues.orders.service_rate"
+    rate = YamlText(text, "t").get(("queues", "orders", "service_rate"))
+    assert path in load_scenario(target).ranges
+    by_hand = text.replace(f"    service_rate: {rate}", "    service_rate: 2,500/min")
+    assert by_hand != text
+    again = import_files(files, by_hand, target)
+    fates = {item.proposal.name: (item.fate, item.reason) for item in again.account.outcomes}
+    assert again.problem == ""
+    assert fates[path][0] == "kept"
+    assert fates[f"uncertain.{path}"] == ("kept", "is of a value that is not taken")
+    assert path in load_scenario_text(again.account.text, target).outdated
+    # A value given by hand is the one that counts, beside a measurement too.
+    given = import_files(files, text, target, Wishes(values={path: "2500/min"}))
+    assert given.problem == ""
+    loaded = load_scenario_text(given.account.text, target)
+    assert loaded.scenario.queues["orders"].service_rate_per_min == 2500
+    assert list(loaded.outdated) == [path]
+    # A newer export brings its own range with its value.
+    newer = incident(before_min=400, seed=11, capacity=2100.0)
+    metrics(tmp_path, newer)
+    drifted = import_files(files, text, target)
+    loaded = load_scenario_text(drifted.account.text, target)
+    assert loaded.scenario.queues["orders"].service_rate_per_min == pytest.approx(2100, rel=0.05)
+    assert loaded.outdated == {}
+    low, likely, high = loaded.ranges[path]
+    assert low <= likely <= high
+    assert low > 1900

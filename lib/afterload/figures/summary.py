@@ -44,5 +44,7 @@ def _lines(estimates: Estimates) -> Iterator[str]:
     for item in estimates.queues.values():
         for doubt in item.doubts:
             yield f"{doubt.word} (queues.{item.name}): {doubt.text}."
+    for path, why in loaded.outdated.items():
+        yield f"Left out ({path}): {why}."
     if awaited := awaited_words(loaded):
         yield f"Live: {awaited}."

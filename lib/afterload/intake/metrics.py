@@ -226,7 +226,8 @@ def _range(path: str, rates: RateSeries, likely: float, start_s: float, end_s: f
     if len(means) < LEAST_WINDOWS:
         return
     low, high = (float(value) for value in np.quantile(means, (0.1, 0.9)))
-    ends = {"low": rate_text(min(low, likely)), "high": rate_text(max(high, likely))}
+    # It belongs to this value: where a person changes that, it no longer holds.
+    ends = {"low": rate_text(min(low, likely)), "high": rate_text(max(high, likely)), "of": rate_text(likely)}
     if ends["low"] != ends["high"]:
         seen = rates.series.origin
         note = f"P10 and P90 of {len(means)} means of {WINDOW_S / 60:g} min"
