@@ -55,7 +55,8 @@ EVIDENCE = f"evidence:\n  {PATH}: {{ basis: measured, value: 1800/min, file: sen
 def test_a_range_of_a_value_that_was_changed_since_is_left_out_and_said(extra):
     """An import wrote 1,800/min with its range: who then types 2,000/min was told that the three are not in order."""
     text = ORDERS.read_text(encoding="utf-8")
-    assert "evidence:\n" not in text and "uncertain:\n" not in text
+    assert "evidence:\n" not in text
+    assert "uncertain:\n" not in text
     loaded = load_scenario_text(f"{text}\n{extra}", ORDERS)
     assert (loaded.ranges, loaded.outdated) == ({PATH: (1_700, 1_800, 1_850)}, {})
     changed = text.replace("service_rate: 1,800/min", "service_rate: 2,000/min")
