@@ -37,8 +37,11 @@ def account_answer(imported: Imported) -> Prose:
     lines = [f"{path}: {kind}." for path, kind in imported.kinds.items()]
     parts = [f"{fates[fate]} {words}" for fate, words in FATES.items() if fates[fate]]
     lines.append(f"{counted(len(imported.account.outcomes), 'value')}: {', '.join(parts) or 'none'}.")
+    # What follows from a value that a person gives, as the event's name from its day, has not drifted.
     drifted = [
-        outcome.proposal.name for outcome in imported.account.of("updated") if outcome.proposal.basis != "guessed"
+        item.name
+        for item in (outcome.proposal for outcome in imported.account.of("updated"))
+        if item.basis != "guessed" and (item.basis is None or item.file)
     ]
     if drifted:
         lines.append(f"Drifted since the last import: {', '.join(drifted)}.")

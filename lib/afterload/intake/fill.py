@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from afterload.errors import ScenarioError, UnitError
+from afterload.intake.base import SOURCE
 from afterload.intake.proposal import Account, Missing, Outcome, Proposal, newest
 from afterload.readers.reading import Remark
 from afterload.scenario import load_scenario_text
@@ -44,7 +45,8 @@ def fill(
         missing, remarks: what could not be learned and what readers had to say, for the account.
         rejected: paths that whoever imports does not want.
 
-    A value written by an earlier import, and not changed since, is updated; any other value that stands there is kept.
+    What :func:`base_scenario` put there until there is a value counts as nothing. A value written by an earlier import, and
+    not changed since, is updated; any other value that stands there is kept.
     Parts that lack values which they cannot do without are held back, and a value with which the scenario would be
     wrong is refused, with the reason. Raises :class:`InputError` where the text is no YAML.
     """
@@ -80,10 +82,17 @@ def _place(edit: YamlText, item: Proposal, refused: dict[DataPath, str], rejecte
         return Outcome(item, "same", before)
     if before is None:
         return Outcome(item, "new")
+    evidence = (edit.written(("evidence",)) or {}).get(item.name)
+    if (
+        isinstance(evidence, dict)
+        and evidence.get("source") == SOURCE
+        and same_value(keys, before, evidence.get("value"))
+    ):
+        # It stood in for a value until there is one.
+        return Outcome(item, "new")
     if item.basis == "guessed":
         # Whoever gives a value by hand means it.
         return Outcome(item, "updated", before)
-    evidence = (edit.written(("evidence",)) or {}).get(item.name)
     if isinstance(evidence, dict) and same_value(keys, before, evidence.get("value")):
         return Outcome(item, "updated", before)
     return Outcome(item, "kept", before, "a value made by hand stands there")
