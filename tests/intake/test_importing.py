@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -11,6 +12,7 @@ from tests.findings.incident import incident
 
 from afterload.chapters import Workbook
 from afterload.errors import InputError, NotFoundError
+from afterload.figures.account import account_held, account_text
 from afterload.intake.base import base_scenario
 from afterload.intake.importing import Wishes, import_files, read_any
 from afterload.resources import resource
@@ -186,6 +188,65 @@ def test_a_series_of_no_known_name_is_asked_about(tmp_path):
     asked = [str(remark) for remark in imported.account.remarks if remark.kind == "ask"]
     assert any("--series 'sent'=SIGNAL:QUEUE" in text for text in asked)
     assert imported.account.text == ORDERS
+
+
+def test_what_a_remark_asks_for_is_enough(tmp_path, truth):
+    """The remark asked for no unit; with what it asked for the rates were refused, and the queue was left out unsaid."""
+    (tmp_path / "mappings.json").write_text(json.dumps(MAPPING))
+    files = [tmp_path / "mappings.json", *metrics(tmp_path, truth)]
+    results = [json.loads(path.read_text()) for path in files[1:]]
+    answer = [
+        {
+            "Id": f"m{place}", "Label": item["Label"], "Timestamps": [point["Timestamp"] for point in item["Datapoints"]],
+            "Values": [point.get("Sum", point.get("Average")) for point in item["Datapoints"]], "StatusCode": "Complete",
+        }
+        for place, item in enumerate(results)
+    ]  # fmt: skip
+    (tmp_path / "all.json").write_text(json.dumps({"MetricDataResults": answer}))
+    two = json.loads(json.dumps(MAPPING))
+    two["EventSourceMappings"].append(
+        {
+            **two["EventSourceMappings"][0],
+            "UUID": "second",
+            "EventSourceArn": "arn:aws:sqs:us-east-1:111122223333:mails",
+        }
+    )
+    files[0].write_text(json.dumps(two))
+    values = {"queues.mails.arrival_rate": "60/min", "queues.mails.service_rate": "90/min"}
+    target = tmp_path / "t.yaml"
+
+    def run(*series):
+        return import_files(
+            [files[0], tmp_path / "all.json"], new_scenario(truth), target, Wishes(series=series, values=values)
+        )
+
+    first = run()
+    (held,) = account_held(first)
+    assert re.match(
+        r"Held back: queues.orders is not in the scenario: \d values found for it, and queues.orders also", held
+    )
+    assert account_text(first).endswith(held)
+    asked = [
+        re.search(r"say --series '(.*)'=(\S+)", remark.text) for remark in first.account.remarks if remark.kind == "ask"
+    ]
+    assert [found[2] for found in asked if found] == [
+        "arrivals:QUEUE:count",
+        "served:QUEUE:count",
+        "backlog:QUEUE:items",
+    ]
+    told = [f"{found[1]}={found[2]}".replace("QUEUE", "orders") for found in asked if found]
+    # What an earlier remark asked for is enough too.
+    short = [text.rpartition(":")[0] for text in told]
+    for given in (told, short):
+        done = run(*given)
+        assert account_held(done) == []
+        queue = load_scenario_text(done.account.text, target).scenario.queues["orders"]
+        assert queue.arrival_rate.constant_per_min == pytest.approx(1200, rel=0.05)
+    answer[0]["Label"] = "sent"
+    (tmp_path / "all.json").write_text(json.dumps({"MetricDataResults": answer}))
+    done = run("sent (id=m0)=arrivals:orders", *told[1:])
+    assert any("--series 'sent (id=m0)'=arrivals:orders:count" in str(remark) for remark in done.account.remarks)
+    assert len(account_held(done)) == 1
 
 
 def test_a_range_goes_with_the_value_that_it_was_measured_with(tmp_path, truth):

@@ -116,6 +116,10 @@ def assign(
             )
         file, item = matches[0]
         used.add(id(item))
+        known = _known(item)
+        if unit is None and known is not None and known[0] == signal and item.statistic in ("sum", "unknown"):
+            # Its name tells the unit as it would without the assignment, which says of which queue it is.
+            unit = known[1]
         layer = item.title if signal == "attempts" else ""
         found.append(Assigned(item, file, signal, queue, layer, unit))
     for file, item in everything:
@@ -126,7 +130,8 @@ def assign(
             remarks.append(
                 Remark(
                     "ask",
-                    f"{item.title}: what it measures is not told by its name: say --series {item.title!r}=SIGNAL:QUEUE",
+                    f"{item.title}: what it measures is not told by its name: say --series {item.title!r}=SIGNAL:QUEUE:UNIT; "
+                    "UNIT is count for items in a period, per_s or per_min for a rate",
                     file,
                 )
             )
@@ -138,7 +143,8 @@ def assign(
             remarks.append(
                 Remark(
                     "ask",
-                    f"{item.title}: of which queue it is, is not told: say --series {item.title!r}={known[0]}:QUEUE",
+                    f"{item.title}: of which queue it is, is not told: say --series {item.title!r}={known[0]}:QUEUE"
+                    f"{':' + known[1] if known[1] else ''}",
                     file,
                 )
             )
@@ -197,7 +203,14 @@ def metric_proposals(
 
 def _rates(item: Assigned) -> RateSeries:
     meanings: Mapping[str | None, Meaning] = {"count": "sum", "items": "sum", "per_s": "per_s", "per_min": "per_min"}
-    return to_rates(item.series, meanings.get(item.unit))
+    meaning = meanings.get(item.unit)
+    try:
+        return to_rates(item.series, meaning)
+    except InputError as problem:
+        if meaning is not None or item.series.statistic == "sum":
+            raise
+        said = f"--series {item.series.title!r}={item.signal}:{item.queue}"
+        raise InputError(f"{problem}: {said}:count, {said}:per_s or {said}:per_min") from None
 
 
 def _arrivals(queue: str, item: Assigned, trigger: datetime, zone: ZoneInfo) -> Iterator[Proposal]:
