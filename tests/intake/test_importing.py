@@ -283,3 +283,15 @@ def test_a_range_goes_with_the_value_that_it_was_measured_with(tmp_path, truth):
     low, likely, high = loaded.ranges[path]
     assert low <= likely <= high
     assert low > 1900
+
+
+def test_metrics_take_an_assignment_and_no_subject(tmp_path, truth):
+    files = metrics(tmp_path, truth)
+    wishes = Wishes(subjects={files[0].name: "orders"})
+    with pytest.raises(
+        InputError, match=r"holds metrics \(1 series\), .* --series 'NumberOfMessagesSent'=SIGNAL:orders:UNIT"
+    ):
+        import_files(files, new_scenario(truth), tmp_path / "t.yaml", wishes)
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(InputError, match="no export known here"):
+        read_any(tmp_path / "x.json", Wishes(subjects={"x.json": "orders"}))
