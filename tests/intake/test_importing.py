@@ -292,6 +292,6 @@ def test_metrics_take_an_assignment_and_no_subject(tmp_path, truth):
         InputError, match=r"holds metrics \(1 series\), .* --series 'NumberOfMessagesSent'=SIGNAL:orders:UNIT"
     ):
         import_files(files, new_scenario(truth), tmp_path / "t.yaml", wishes)
-    (tmp_path / "x.json").write_text("{}")
+    (tmp_path / "x.json").write_text('{"a": 1}')
     with pytest.raises(InputError, match="no export known here"):
         read_any(tmp_path / "x.json", Wishes(subjects={"x.json": "orders"}))
