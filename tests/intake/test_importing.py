@@ -7,14 +7,18 @@ import json
 import re
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pytest
-from tests.findings.incident import incident
+from tests.findings.incident import incident, made
 
 from afterload.chapters import Workbook
 from afterload.errors import InputError, NotFoundError
 from afterload.figures.account import account_held, account_text
+from afterload.findings.drain import throughput
+from afterload.findings.rates import to_rates
 from afterload.intake.base import base_scenario
 from afterload.intake.importing import Wishes, import_files, read_any
+from afterload.intake.metrics import Assigned, metric_proposals
 from afterload.resources import resource
 from afterload.scenario import load_scenario, load_scenario_text
 from afterload.scenario.evidence import standing
@@ -295,3 +299,56 @@ def test_metrics_take_an_assignment_and_no_subject(tmp_path, truth):
     (tmp_path / "x.json").write_text('{"a": 1}')
     with pytest.raises(InputError, match="no export known here"):
         read_any(tmp_path / "x.json", Wishes(subjects={"x.json": "orders"}))
+
+
+@pytest.mark.parametrize("kept", [0.0, 200.0])
+@pytest.mark.parametrize("look_back", [0, 1, 5])
+def test_points_at_the_edges_of_an_outage_are_not_work_served_in_it(look_back, kept):
+    """Prometheus: a sample of a moment, or rate() over minutes that the export does not tell (its times are their ends).
+
+    The known course is evaluated as Prometheus evaluates it: at each minute t the mean over (t - look_back, t], or what
+    runs at t. Consumers that stood still were said to serve some of their rate in the outage.
+    """
+    trigger, restore, end = 400, 490, 1000
+    arrived, served, waiting = np.full(end, 1000.0), np.full(end, 1000.0), np.zeros(end)
+    served[trigger:restore] = kept
+    level = 0.0
+    for minute in range(trigger, end):
+        if minute >= restore:
+            served[minute] = min(1500.0, level + arrived[minute])
+        level += arrived[minute] - served[minute]
+        waiting[minute] = level
+    window = max(look_back, 1)
+    at = served if look_back == 0 else np.array([served[max(0, t - window) : max(t, 1)].mean() for t in range(end)])
+    start = 1_760_940_000.0
+    times = start + 60.0 * np.arange(end)
+    series = {"arrivals": arrived, "served": at, "backlog": waiting}
+    assigned = [
+        Assigned(
+            made(times, values, name, "unknown", "end"),
+            "p.json",
+            name,
+            "q",
+            unit="per_min" if name != "backlog" else None,
+        )
+        for name, values in series.items()
+    ]
+    moments = (dt.datetime.fromtimestamp(start + 60 * minute, dt.UTC) for minute in (trigger, restore))
+    found, _, remarks = metric_proposals(assigned, *moments, ZoneInfo("UTC"))
+    assert not remarks
+    offered = {item.path[-1]: item for item in found if item.path[0] == "queues"}
+    assert offered["service_rate"].value == "1,500/min"
+    if kept == 0:
+        assert "served_in_outage" not in offered
+    else:
+        assert offered["served_in_outage"].value == "200/min"
+        assert "but for 5 min at both ends" in offered["served_in_outage"].note
+
+
+def test_a_count_of_cloudwatch_covers_the_period_that_begins_at_its_time(truth):
+    """The point at the minute of the restore is work of the drain, and that of the minute before is work of the outage."""
+    rates = to_rates(truth.series(truth.served, "NumberOfMessagesDeleted"))
+    first = throughput(rates, truth.trigger.timestamp(), truth.restore.timestamp())
+    assert (first.mean, first.periods) == (0.0, 172)
+    last = throughput(rates, truth.restore.timestamp(), truth.restore.timestamp() + 60)
+    assert last.mean > 1000

@@ -39,6 +39,8 @@ UNEVEN_SHARE = 0.2
 # The mean rate of an incident is as uncertain as means over such a window; single periods differ by chance.
 WINDOW_S = 900.0
 LEAST_WINDOWS = 6
+# What rate() usually looks back over in Prometheus, its documentation's own examples among them.
+LOOK_BACK_S = 300.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,11 +265,23 @@ def _service(
     yield Proposal.seen(("queues", queue, "service_rate"), rate_text(drain.service.median), seen, f"median {over}")
     end = restored_at.timestamp() + 60 * (drain.drain_min or drain.backlog.seen_until_min)
     yield from _range(f"queues.{queue}.service_rate", served, drain.service.median, restored_at.timestamp(), end)
-    outage = throughput(served, trigger.timestamp(), restored_at.timestamp())
+    margin = _margin(served, restored_at.timestamp() - trigger.timestamp())
+    outage = throughput(served, trigger.timestamp() + margin, restored_at.timestamp() - margin)
     if outage is not None and outage.mean > 0.005 * drain.before.median:
-        yield Proposal.seen(
-            ("queues", queue, "served_in_outage"), rate_text(outage.mean), seen, "mean from the trigger to the restore"
+        note = "mean from the trigger to the restore" + (
+            f", but for {margin / 60:.3g} min at both ends" if margin else ""
         )
+        yield Proposal.seen(("queues", queue, "served_in_outage"), rate_text(outage.mean), seen, note)
+
+
+def _margin(rates: RateSeries, outage_s: float) -> float:
+    """Seconds at both ends of an outage that are not counted for what was served in it; at most a quarter of it at each.
+
+    A count of CloudWatch covers the period that begins at its time, so that nothing else can be in it. A point of Prometheus
+    looks back over a window of its query, which the export does not tell, or is a sample of that moment: the first points
+    still see what was before, and one at the restore may be what came after. A CSV does not say.
+    """
+    return 0.0 if rates.series.stamp == "start" else min(max(rates.period_s, LOOK_BACK_S), outage_s / 4)
 
 
 def _lacks(queue: str, what: str, metric: str) -> Missing:
