@@ -155,3 +155,25 @@ def test_a_field_within_a_part_and_a_name_with_dots_can_be_set(afterload, files)
     assert found.queues["orders"].resources.queue_url == "https://example.org/q"
     assert found.clients["order.worker"].number == 77
     assert list(found.queues) == ["orders"]
+
+
+def test_the_same_first_import_can_be_run_again(afterload, files):
+    """A pipeline gives the same command each time; and values that stood in until then have not drifted."""
+    given = [
+        "import", files / "mappings.json", "-o", files / "n.yaml", "--team", "N", "--zone", "UTC",
+        "--set", "queues.orders.arrival_rate=1200/min", "--set", "queues.orders.service_rate=1800/min",
+        "--set", "incident.trigger=2026-03-03T16:00Z", "--set", "incident.restored_at=2026-03-03T17:30Z",
+    ]  # fmt: skip
+    first = afterload(*given)
+    assert first.code == 0, first.err
+    assert "Drifted" not in first.out
+    assert "2025-10-19" not in first.out
+    assert " updated" not in first.out
+    again = afterload(*given)
+    assert (again.code, again.err) == (0, f"{files / 'n.yaml'}: nothing changed\n")
+    other = afterload(*[("M" if item == "N" else item) for item in given])
+    assert other.code == 3
+    assert "has a team already, N: leave --team out" in other.err
+    moved = afterload(*[item.replace("03-03T", "03-04T") if isinstance(item, str) else item for item in given])
+    assert moved.code == 0
+    assert "Drifted" not in moved.out

@@ -6,6 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from afterload.estimates import estimate
+from afterload.figures.launches import launches_answer
+from afterload.figures.summary import summary
 from afterload.intake.cloud import cloud_missing, cloud_proposals
 from afterload.intake.fill import fill
 from afterload.intake.proposal import Proposal, duration_text
@@ -202,9 +205,44 @@ def test_what_could_not_be_learned_comes_with_its_command():
     ]
 
 
+def test_what_a_cap_and_a_fleet_need_is_named_with_its_command():
+    """A cap was refused for want of item_time, and nothing said how to learn it; a boot of 0 s was taken unsaid."""
+
+    def lacking(text):
+        group = observed("autoscaling.group", "checkout-api", desired=4000)
+        return {item.name: item for item in imported(text, mapping(cap=20, batch_size=10) + group).missing}
+
+    names = ("item_time", "boot_time")
+    assert not [name for name in lacking(ORDERS) if any(word in name for word in names)]
+    less = ORDERS.replace("    item_time: 2 s\n", "")
+    boot = next(line for line in less.splitlines(keepends=True) if "boot_time" in line)
+    found = lacking(less.replace(boot, ""))
+    item = found["queue orders: item_time, the time that one item takes (an invocation takes up to 10 items)"]
+    assert "cap of 20 at once" in item.why
+    assert "--metric-name Duration --dimensions Name=FunctionName,Value=order-worker" in item.command
+    start = found["fleet checkout-api: launch.boot_time, from launch to a running process"]
+    assert "--set fleets.checkout-api.launch.boot_time=TIME" in start.why
+    assert "describe-scaling-activities --auto-scaling-group-name checkout-api" in start.command
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(345_600, "4 days"), (86_400, "1 day"), (900, "15 min"), (90, "90 s"), (7200, "2 h"), (0.5, "0.5 s")],
 )
 def test_durations_in_whole_units(seconds, text):
     assert duration_text(seconds) == text
+
+
+def test_the_headline_of_launches_says_that_no_time_to_boot_is_given():
+    """After an import the delay of the network alone stood there as the time to boot and to be reachable."""
+    line = "      boot_time: 120 s\n"
+    assert ORDERS.count(line) == 1
+    text = launches_answer(estimate(load_scenario_text(ORDERS, "orders.yaml"))).text
+    assert "2.5 min to boot and to be reachable" in text
+    text = launches_answer(estimate(load_scenario_text(ORDERS.replace(line, ""), "orders.yaml"))).text
+    assert "to be reachable; no time to boot is given, so it is later than this" in text
+    assert "; no time to boot is given" in " ".join(
+        summary(estimate(load_scenario_text(ORDERS.replace(line, ""), "orders.yaml")))
+    )
+    given = ORDERS.replace(line, "      boot_time: 0 s\n")
+    assert "to boot and to be reachable" in launches_answer(estimate(load_scenario_text(given, "orders.yaml"))).text

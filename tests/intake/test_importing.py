@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pytest
-from tests.findings.incident import incident
+from tests.findings.incident import incident, made
 
 from afterload.chapters import Workbook
 from afterload.errors import InputError, NotFoundError
+from afterload.figures.account import account_held, account_text
+from afterload.findings.drain import throughput
+from afterload.findings.rates import to_rates
 from afterload.intake.base import base_scenario
 from afterload.intake.importing import Wishes, import_files, read_any
+from afterload.intake.metrics import Assigned, metric_proposals
 from afterload.resources import resource
 from afterload.scenario import load_scenario, load_scenario_text
 from afterload.scenario.evidence import standing
@@ -186,3 +192,163 @@ def test_a_series_of_no_known_name_is_asked_about(tmp_path):
     asked = [str(remark) for remark in imported.account.remarks if remark.kind == "ask"]
     assert any("--series 'sent'=SIGNAL:QUEUE" in text for text in asked)
     assert imported.account.text == ORDERS
+
+
+def test_what_a_remark_asks_for_is_enough(tmp_path, truth):
+    """The remark asked for no unit; with what it asked for the rates were refused, and the queue was left out unsaid."""
+    (tmp_path / "mappings.json").write_text(json.dumps(MAPPING))
+    files = [tmp_path / "mappings.json", *metrics(tmp_path, truth)]
+    results = [json.loads(path.read_text()) for path in files[1:]]
+    answer = [
+        {
+            "Id": f"m{place}", "Label": item["Label"], "Timestamps": [point["Timestamp"] for point in item["Datapoints"]],
+            "Values": [point.get("Sum", point.get("Average")) for point in item["Datapoints"]], "StatusCode": "Complete",
+        }
+        for place, item in enumerate(results)
+    ]  # fmt: skip
+    (tmp_path / "all.json").write_text(json.dumps({"MetricDataResults": answer}))
+    two = json.loads(json.dumps(MAPPING))
+    two["EventSourceMappings"].append(
+        {
+            **two["EventSourceMappings"][0],
+            "UUID": "second",
+            "EventSourceArn": "arn:aws:sqs:us-east-1:111122223333:mails",
+        }
+    )
+    files[0].write_text(json.dumps(two))
+    values = {"queues.mails.arrival_rate": "60/min", "queues.mails.service_rate": "90/min"}
+    target = tmp_path / "t.yaml"
+
+    def run(*series):
+        return import_files(
+            [files[0], tmp_path / "all.json"], new_scenario(truth), target, Wishes(series=series, values=values)
+        )
+
+    first = run()
+    (held,) = account_held(first)
+    assert re.match(
+        r"Held back: queues.orders is not in the scenario: \d values found for it, and queues.orders also", held
+    )
+    assert account_text(first).endswith(held)
+    asked = [
+        re.search(r"say --series '(.*)'=(\S+)", remark.text) for remark in first.account.remarks if remark.kind == "ask"
+    ]
+    assert [found[2] for found in asked if found] == [
+        "arrivals:QUEUE:count",
+        "served:QUEUE:count",
+        "backlog:QUEUE:items",
+    ]
+    told = [f"{found[1]}={found[2]}".replace("QUEUE", "orders") for found in asked if found]
+    # What an earlier remark asked for is enough too.
+    short = [text.rpartition(":")[0] for text in told]
+    for given in (told, short):
+        done = run(*given)
+        assert account_held(done) == []
+        queue = load_scenario_text(done.account.text, target).scenario.queues["orders"]
+        assert queue.arrival_rate.constant_per_min == pytest.approx(1200, rel=0.05)
+    answer[0]["Label"] = "sent"
+    (tmp_path / "all.json").write_text(json.dumps({"MetricDataResults": answer}))
+    done = run("sent (id=m0)=arrivals:orders", *told[1:])
+    assert any("--series 'sent (id=m0)'=arrivals:orders:count" in str(remark) for remark in done.account.remarks)
+    assert len(account_held(done)) == 1
+
+
+def test_a_range_goes_with_the_value_that_it_was_measured_with(tmp_path, truth):
+    """After an import nobody could change an imported rate, in the file or by a later import with --set."""
+    (tmp_path / "mappings.json").write_text(json.dumps(MAPPING))
+    files = [tmp_path / "mappings.json", *metrics(tmp_path, truth)]
+    target = tmp_path / "t.yaml"
+    text = import_files(files, new_scenario(truth), target).account.text
+    target.write_text(text)
+    path = "queues.orders.service_rate"
+    rate = YamlText(text, "t").get(("queues", "orders", "service_rate"))
+    assert path in load_scenario(target).ranges
+    by_hand = text.replace(f"    service_rate: {rate}", "    service_rate: 2,500/min")
+    assert by_hand != text
+    again = import_files(files, by_hand, target)
+    fates = {item.proposal.name: (item.fate, item.reason) for item in again.account.outcomes}
+    assert again.problem == ""
+    assert fates[path][0] == "kept"
+    assert fates[f"uncertain.{path}"] == ("kept", "is of a value that is not taken")
+    assert path in load_scenario_text(again.account.text, target).outdated
+    # A value given by hand is the one that counts, beside a measurement too.
+    given = import_files(files, text, target, Wishes(values={path: "2500/min"}))
+    assert given.problem == ""
+    loaded = load_scenario_text(given.account.text, target)
+    assert loaded.scenario.queues["orders"].service_rate_per_min == 2500
+    assert list(loaded.outdated) == [path]
+    # A newer export brings its own range with its value.
+    newer = incident(before_min=400, seed=11, capacity=2100.0)
+    metrics(tmp_path, newer)
+    drifted = import_files(files, text, target)
+    loaded = load_scenario_text(drifted.account.text, target)
+    assert loaded.scenario.queues["orders"].service_rate_per_min == pytest.approx(2100, rel=0.05)
+    assert loaded.outdated == {}
+    low, likely, high = loaded.ranges[path]
+    assert low <= likely <= high
+    assert low > 1900
+
+
+def test_metrics_take_an_assignment_and_no_subject(tmp_path, truth):
+    files = metrics(tmp_path, truth)
+    wishes = Wishes(subjects={files[0].name: "orders"})
+    with pytest.raises(
+        InputError, match=r"holds metrics \(1 series\), .* --series 'NumberOfMessagesSent'=SIGNAL:orders:UNIT"
+    ):
+        import_files(files, new_scenario(truth), tmp_path / "t.yaml", wishes)
+    (tmp_path / "x.json").write_text('{"a": 1}')
+    with pytest.raises(InputError, match="no export known here"):
+        read_any(tmp_path / "x.json", Wishes(subjects={"x.json": "orders"}))
+
+
+@pytest.mark.parametrize("kept", [0.0, 200.0])
+@pytest.mark.parametrize("look_back", [0, 1, 5])
+def test_points_at_the_edges_of_an_outage_are_not_work_served_in_it(look_back, kept):
+    """Prometheus: a sample of a moment, or rate() over minutes that the export does not tell (its times are their ends).
+
+    The known course is evaluated as Prometheus evaluates it: at each minute t the mean over (t - look_back, t], or what
+    runs at t. Consumers that stood still were said to serve some of their rate in the outage.
+    """
+    trigger, restore, end = 400, 490, 1000
+    arrived, served, waiting = np.full(end, 1000.0), np.full(end, 1000.0), np.zeros(end)
+    served[trigger:restore] = kept
+    level = 0.0
+    for minute in range(trigger, end):
+        if minute >= restore:
+            served[minute] = min(1500.0, level + arrived[minute])
+        level += arrived[minute] - served[minute]
+        waiting[minute] = level
+    window = max(look_back, 1)
+    at = served if look_back == 0 else np.array([served[max(0, t - window) : max(t, 1)].mean() for t in range(end)])
+    start = 1_760_940_000.0
+    times = start + 60.0 * np.arange(end)
+    series = {"arrivals": arrived, "served": at, "backlog": waiting}
+    assigned = [
+        Assigned(
+            made(times, values, name, "unknown", "end"),
+            "p.json",
+            name,
+            "q",
+            unit="per_min" if name != "backlog" else None,
+        )
+        for name, values in series.items()
+    ]
+    moments = (dt.datetime.fromtimestamp(start + 60 * minute, dt.UTC) for minute in (trigger, restore))
+    found, _, remarks = metric_proposals(assigned, *moments, ZoneInfo("UTC"))
+    assert not remarks
+    offered = {item.path[-1]: item for item in found if item.path[0] == "queues"}
+    assert offered["service_rate"].value == "1,500/min"
+    if kept == 0:
+        assert "served_in_outage" not in offered
+    else:
+        assert offered["served_in_outage"].value == "200/min"
+        assert "but for 5 min at both ends" in offered["served_in_outage"].note
+
+
+def test_a_count_of_cloudwatch_covers_the_period_that_begins_at_its_time(truth):
+    """The point at the minute of the restore is work of the drain, and that of the minute before is work of the outage."""
+    rates = to_rates(truth.series(truth.served, "NumberOfMessagesDeleted"))
+    first = throughput(rates, truth.trigger.timestamp(), truth.restore.timestamp())
+    assert (first.mean, first.periods) == (0.0, 172)
+    last = throughput(rates, truth.restore.timestamp(), truth.restore.timestamp() + 60)
+    assert last.mean > 1000

@@ -49,6 +49,20 @@ def edited(text, delimiter=",", mark="", **entries):
     return mark + out.getvalue()
 
 
+def test_a_file_in_another_encoding_is_read_or_its_remedy_is_said(made, tmp_path):
+    """A spreadsheet's plain CSV on a Western machine is cp1252; its Unicode text is UTF-16 with a mark."""
+    path = tmp_path / "t-plan.csv"
+    entries = {"agreed_owner": "Jörg Müller", "due": "2026-01-15", "progress": "", "note": ""}
+    path.write_text(edited(plan_csv(made.plan), "\t", **entries), encoding="utf-16")
+    assert read_kept(path) == {LINE: entries}
+    before = edited(plan_csv(made.plan), ";", **entries).encode("cp1252")
+    path.write_bytes(before)
+    with pytest.raises(InputError, match=r"line \d+: is not UTF-8 text .*save it as CSV UTF-8") as caught:
+        read_kept(path)
+    assert "away" not in str(caught.value)
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize(("delimiter", "mark"), [(",", ""), (";", "\ufeff"), ("\t", "")])
 def test_entries_are_kept_whatever_spreadsheet_saved_them(made, tmp_path, delimiter, mark):
     path = tmp_path / "t-plan.csv"

@@ -101,11 +101,15 @@ def import_(
 def _existing(path: Path, team: str | None, zone: str | None) -> str:
     from afterload.intake.base import base_scenario
     from afterload.scenario import load_scenario
+    from afterload.scenario.fields import label_in
 
     if path.exists():
-        if team is not None:
-            raise InputError(f"{path} exists, so it has a team already: leave --team out, or choose another file")
-        load_scenario(path)
+        known = load_scenario(path).scenario.team
+        # The same command again, as a pipeline gives it, is no mistake.
+        if team is not None and (label_in(team) or team) != known:
+            raise InputError(
+                f"{path} exists, so it has a team already, {known}: leave --team out, or choose another file"
+            )
         try:
             return read_input(path).decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as problem:

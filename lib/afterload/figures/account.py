@@ -14,7 +14,7 @@ from afterload.plan.change import counted
 from afterload.units import format_instant
 from afterload.yamledit import inline
 
-__all__ = ["account_answer", "account_missing", "account_remarks", "account_table", "account_text"]
+__all__ = ["account_answer", "account_held", "account_missing", "account_remarks", "account_table", "account_text"]
 
 # Words for what became of a value.
 FATES: dict[Fate, str] = {
@@ -37,8 +37,11 @@ def account_answer(imported: Imported) -> Prose:
     lines = [f"{path}: {kind}." for path, kind in imported.kinds.items()]
     parts = [f"{fates[fate]} {words}" for fate, words in FATES.items() if fates[fate]]
     lines.append(f"{counted(len(imported.account.outcomes), 'value')}: {', '.join(parts) or 'none'}.")
+    # What follows from a value that a person gives, as the event's name from its day, has not drifted.
     drifted = [
-        outcome.proposal.name for outcome in imported.account.of("updated") if outcome.proposal.basis != "guessed"
+        item.name
+        for item in (outcome.proposal for outcome in imported.account.of("updated"))
+        if item.basis != "guessed" and (item.basis is None or item.file)
     ]
     if drifted:
         lines.append(f"Drifted since the last import: {', '.join(drifted)}.")
@@ -84,6 +87,20 @@ def _remarks(imported: Imported) -> Iterator[str]:
         yield f"and {len(found) - MOST_REMARKS:,} more remarks"
 
 
+def account_held(imported: Imported) -> list[str]:
+    """A sentence for each part of the scenario that is not in it yet, for want of a value; empty if there is none."""
+    held: dict[str, list[Outcome]] = {}
+    for outcome in imported.account.of("held"):
+        item = outcome.proposal.path
+        # A range is named by the path of its value, whose part has the same reason.
+        part = ".".join(map(str, item[:2])) if item[0] != "uncertain" else str(item[1]).rpartition(".")[0]
+        held.setdefault(part, []).append(outcome)
+    return [
+        f"Held back: {part} is not in the scenario: {counted(len(items), 'value')} found for it, and {items[0].reason}."
+        for part, items in held.items()
+    ]
+
+
 def account_text(imported: Imported) -> str:
     """The whole account for a terminal."""
     tables = (account_table(imported), account_missing(imported))
@@ -94,4 +111,6 @@ def account_text(imported: Imported) -> str:
     remarks = list(_remarks(imported))
     if remarks:
         parts.append("\n".join(["Remarks", *remarks]))
+    # Last, where a person looks first: a whole queue may be absent from a file that is valid.
+    parts += account_held(imported)
     return "\n\n".join(parts)

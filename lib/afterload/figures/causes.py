@@ -9,7 +9,7 @@ from afterload.coupling import Coupling
 from afterload.estimates import Estimates, FleetEstimate, QueueEstimate, StackEstimate
 from afterload.figures.figure import Prose, Table
 from afterload.figures.retries import calls_in_words
-from afterload.figures.words import NEVER, paragraph, span
+from afterload.figures.words import NEVER, paragraph, span, unbooted
 from afterload.findings.dependencies import DependencyStanding, dependency_standings
 from afterload.findings.postmortem import Cause, CauseName, causes
 from afterload.plan.change import counted, failing
@@ -146,5 +146,5 @@ def _launches(item: FleetEstimate) -> str:
     held = f"{format_duration(wait)} of it in launch limits" if wait > 0 else "none of it in launch limits"
     return (
         f"{item.name}: {counted(item.missing, 'missing instance')} in service {format_minutes(item.in_service_min)} after the "
-        f"restore, {held}."
+        f"restore, {held}{unbooted(item)}."
     )

@@ -126,3 +126,5 @@ def _doubts(loaded: LoadedScenario) -> Iterator[str]:
     changed = sorted(item.path for item in items if item.basis == "changed")
     if changed:
         yield f"Changed by hand since it was measured: {', '.join(changed)}."
+    for path, why in loaded.outdated.items():
+        yield f"Left out: {path}: {why}."

@@ -9,7 +9,7 @@ import numpy as np
 from afterload.estimates import Estimates, FleetEstimate
 from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, chart_of, drawn, finish, points_each, thin
 from afterload.figures.figure import Figure, Prose, Table
-from afterload.figures.words import paragraph, sentence_list
+from afterload.figures.words import paragraph, sentence_list, unbooted
 from afterload.plan.change import counted
 from afterload.units import format_count, format_duration, format_minutes, format_share
 
@@ -46,10 +46,13 @@ def _sentence(item: FleetEstimate) -> str:
         waiting = f"{format_duration(item.launches.wait_s / 60)} of it for the launch limits ({binds})"
     if item.fleet.launches_from_min > 0:
         waiting = f"launches succeed after {format_duration(item.fleet.launches_from_min)}; then {waiting}"
-    boots = f"{start} to boot and to be reachable" if item.launches.start_delay_s > 0 else "no time to boot is given"
+    boots = f", {start} to boot and to be reachable" if item.launches.start_delay_s > 0 else ", 0 s to boot"
+    if without := unbooted(item):
+        # The delay of the network alone would read as if the boot were in it.
+        boots = (f", {start} to be reachable" if item.launches.start_delay_s > 0 else "") + without
     return (
         f"{item.name}: {counted(item.missing, 'missing instance')} {'is' if item.missing == 1 else 'are'} in service "
-        f"{format_minutes(item.in_service_min)} after the restore: {waiting}, {boots}."
+        f"{format_minutes(item.in_service_min)} after the restore: {waiting}{boots}."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterload.estimates import Estimates
-from afterload.figures.words import span
+from afterload.figures.words import span, unbooted
 from afterload.findings.live_words import awaited_words
 from afterload.units import format_count, format_instant, format_minutes, format_number, format_rate
 
@@ -39,10 +39,12 @@ def _lines(estimates: Estimates) -> Iterator[str]:
     for fleet in estimates.fleets.values():
         yield (
             f"Fleet {fleet.name}: {format_count(fleet.missing)} instances missing, in service after "
-            f"{format_minutes(fleet.in_service_min)}."
+            f"{format_minutes(fleet.in_service_min)}{unbooted(fleet)}."
         )
     for item in estimates.queues.values():
         for doubt in item.doubts:
             yield f"{doubt.word} (queues.{item.name}): {doubt.text}."
+    for path, why in loaded.outdated.items():
+        yield f"Left out ({path}): {why}."
     if awaited := awaited_words(loaded):
         yield f"Live: {awaited}."

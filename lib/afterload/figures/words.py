@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from afterload.estimates import Doubt
+from afterload.estimates import Doubt, FleetEstimate
 from afterload.figures.figure import Prose
 from afterload.units import format_duration, format_minutes
 
-__all__ = ["NEVER", "doubts", "minutes_or_never", "paragraph", "sentence_list", "span"]
+__all__ = ["NEVER", "doubts", "minutes_or_never", "paragraph", "sentence_list", "span", "unbooted"]
 
 NEVER = "never at these rates"
 
@@ -43,3 +43,9 @@ def span(minutes: float | None) -> str:
         return NEVER
     text = format_minutes(minutes)
     return f"{text} ({format_duration(minutes)})" if minutes >= 120 else text
+
+
+def unbooted(item: FleetEstimate) -> str:
+    """What to add to the time of a fleet's launches whose boot is not in it; empty where it is, or nothing is launched."""
+    given = item.missing == 0 or "boot_time_s" in item.fleet.launch.model_fields_set
+    return "" if given else "; no time to boot is given, so it is later than this"

@@ -6,7 +6,7 @@ import json
 
 from afterload.scenario.fields import label_in
 
-__all__ = ["base_scenario"]
+__all__ = ["SOURCE", "base_scenario"]
 
 SOURCE = "the provider's published summary of the event"
 

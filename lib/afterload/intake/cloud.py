@@ -201,6 +201,8 @@ def cloud_missing(inventory: Inventory, scenario: Mapping[str, Any]) -> list[Mis
                     _command("sqs.queue", "get-queue-attributes", QUEUE_URL=f"QUEUE_URL_OF_{_capitals(queue)}"),
                 )
             )
+        if mapping.get("source_kind") == "sqs" and (lacking := _item_time(mapping, queue, function, scenario)):
+            found.append(lacking)
         known = inventory.resource("lambda.function", function)
         if function and (known is None or known.seen("reserved_concurrency") is None):
             found.append(
@@ -226,7 +228,11 @@ def cloud_missing(inventory: Inventory, scenario: Mapping[str, Any]) -> list[Mis
                     _command("lambda.async", "list-function-event-invoke-configs", FUNCTION=shlex.quote(function)),
                 )
             )
-    found += [_running(group.name) for group in inventory.of("autoscaling.group")]
+    for group in inventory.of("autoscaling.group"):
+        found.append(_running(group.name))
+        fleet = _matched(scenario, "fleets", group.name, auto_scaling_group=group.name)
+        if not _given(scenario, "fleets", fleet, "launch", "boot_time"):
+            found.append(_boot_time(group.name))
     return list(dict.fromkeys(found))
 
 
@@ -246,6 +252,39 @@ def _running(group: str) -> Missing:
         f"--dimensions Name=AutoScalingGroupName,Value={group} --statistics Minimum --period 60 --start-time TRIGGER "
         "--end-time RESTORE",
     )
+
+
+def _item_time(mapping: Resource, queue: str, function: str, scenario: Mapping[str, Any]) -> Missing | None:
+    """The time of an item, without which a cap in items at once is refused; None where it is given, or there is no cap."""
+    cap = mapping.seen("maximum_concurrency")
+    name = _matched(scenario, "queues", queue, event_source_mapping=mapping.name)
+    if cap is None or cap.value is None or not function or _given(scenario, "queues", name, "item_time"):
+        return None
+    batch = mapping.get("batch_size")
+    shared = f" (an invocation takes up to {batch} items)" if isinstance(batch, int) and batch > 1 else ""
+    return Missing(
+        f"queue {name}: item_time, the time that one item takes{shared}",
+        f"without it the cap of {cap.value} at once cannot be read as a rate, and is refused: give it with --set "
+        f"queues.{name}.item_time=TIME",
+        f"aws cloudwatch get-metric-statistics --namespace AWS/Lambda --metric-name Duration --dimensions "
+        f"Name=FunctionName,Value={shlex.quote(function)} --statistics Average --period 300 --start-time START --end-time END",
+    )
+
+
+def _boot_time(group: str) -> Missing:
+    return Missing(
+        f"fleet {group}: launch.boot_time, from launch to a running process",
+        f"it counts as 0 s, so capacity comes back too early: give it with --set fleets.{group}.launch.boot_time=TIME",
+        f"aws autoscaling describe-scaling-activities --auto-scaling-group-name {shlex.quote(group)} --output json",
+    )
+
+
+def _given(scenario: Mapping[str, Any], *path: str) -> bool:
+    """True if a value is written there; a duration may be written under a name with its unit."""
+    here: Any = scenario
+    for key in path[:-1]:
+        here = here.get(key) if isinstance(here, Mapping) else None
+    return isinstance(here, Mapping) and any(str(key).startswith(path[-1]) for key in here)
 
 
 def _capitals(name: str) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from afterload.errors import ScenarioError, UnitError
+from afterload.intake.base import SOURCE
 from afterload.intake.proposal import Account, Missing, Outcome, Proposal, newest
 from afterload.readers.reading import Remark
 from afterload.scenario import load_scenario_text
@@ -43,7 +45,8 @@ def fill(
         missing, remarks: what could not be learned and what readers had to say, for the account.
         rejected: paths that whoever imports does not want.
 
-    A value written by an earlier import, and not changed since, is updated; any other value that stands there is kept.
+    What :func:`base_scenario` put there until there is a value counts as nothing. A value written by an earlier import, and
+    not changed since, is updated; any other value that stands there is kept.
     Parts that lack values which they cannot do without are held back, and a value with which the scenario would be
     wrong is refused, with the reason. Raises :class:`InputError` where the text is no YAML.
     """
@@ -52,7 +55,7 @@ def fill(
     for _ in range(MOST_ROUNDS):
         edit = YamlText(text, str(path))
         outcomes = [_place(edit, item, refused, rejected) for item in offered]
-        outcomes = _held(edit, text, outcomes)
+        outcomes = _ranges(edit, _held(edit, text, outcomes))
         final = YamlText(text, str(path))
         written = [outcome.proposal for outcome in outcomes if outcome.fate in ("new", "updated")]
         for item in written:
@@ -79,10 +82,17 @@ def _place(edit: YamlText, item: Proposal, refused: dict[DataPath, str], rejecte
         return Outcome(item, "same", before)
     if before is None:
         return Outcome(item, "new")
+    evidence = (edit.written(("evidence",)) or {}).get(item.name)
+    if (
+        isinstance(evidence, dict)
+        and evidence.get("source") == SOURCE
+        and same_value(keys, before, evidence.get("value"))
+    ):
+        # It stood in for a value until there is one.
+        return Outcome(item, "new")
     if item.basis == "guessed":
         # Whoever gives a value by hand means it.
         return Outcome(item, "updated", before)
-    evidence = (edit.written(("evidence",)) or {}).get(item.name)
     if isinstance(evidence, dict) and same_value(keys, before, evidence.get("value")):
         return Outcome(item, "updated", before)
     return Outcome(item, "kept", before, "a value made by hand stands there")
@@ -116,6 +126,43 @@ def _held(edit: YamlText, text: str, outcomes: list[Outcome]) -> list[Outcome]:
         else outcome
         for outcome in outcomes
     ]
+
+
+def _ranges(edit: YamlText, outcomes: list[Outcome]) -> list[Outcome]:
+    """Ranges go with their values: one of a value that is not taken is not taken either, that of a new one replaces the old."""
+    values = {outcome.proposal.name: outcome for outcome in outcomes}
+    return [
+        _range(edit, outcome, values.get(str(outcome.proposal.path[1])))
+        if outcome.proposal.path[0] == "uncertain" and outcome.fate in ("new", "same", "kept")
+        else outcome
+        for outcome in outcomes
+    ]
+
+
+def _range(edit: YamlText, outcome: Outcome, value: Outcome | None) -> Outcome:
+    if value is None:
+        return outcome
+    item, before = outcome.proposal, outcome.before
+    ends = {name: end for name, end in item.value.items() if name != "of"}
+    if value.fate in ("held", "refused", "rejected"):
+        return replace(outcome, fate=value.fate, reason=value.reason or "its value is not wanted")
+    keys = _keys(edit.data, value.proposal.path)
+    stands = value.before if value.fate in ("same", "kept") else value.proposal.value
+    if not same_value(keys, stands, item.value.get("of", stands)):
+        return replace(outcome, fate="kept", reason="is of a value that is not taken")
+    if before is None:
+        return outcome
+    of = before.get("of") if isinstance(before, dict) else None
+    if (
+        isinstance(before, dict)
+        and {name: before.get(name) for name in ends} == ends
+        and of in (None, item.value.get("of"))
+    ):
+        # Written by an import, before a range said what it is of.
+        return replace(outcome, fate="same", reason="")
+    if value.fate == "updated" or (of is not None and not same_value(keys, stands, of)):
+        return replace(outcome, fate="updated", reason="its value is another one")
+    return outcome
 
 
 def _problems(text: str, path: str | Path) -> list[tuple[str, str]]:

@@ -106,7 +106,7 @@ def read_any(path: str | Path, wishes: Wishes = _NOTHING) -> Read:
     if Path(path).is_dir():
         return Read(name, timeline=read_timeline_file(path, zone=wishes.zone, date=wishes.date))
     if subject is not None or is_cloud_file(path):
-        return Read(name, cloud=read_cloud_file(path, subject=subject))
+        return Read(name, cloud=_read_cloud(name, subject, wishes))
     why: list[str] = []
     try:
         return Read(name, metrics=read_metrics_file(path, zone=wishes.zone))
@@ -119,6 +119,23 @@ def read_any(path: str | Path, wishes: Wishes = _NOTHING) -> Read:
     raise InputError(
         f"{name}: is no file that can be imported; {'; '.join(why)}; nor is it JSON of the AWS CLI or of terraform show -json"
     )
+
+
+def _read_cloud(name: str, subject: str | None, wishes: Wishes) -> Inventory:
+    try:
+        return read_cloud_file(name, subject=subject)
+    except InputError as problem:
+        if subject is None or is_cloud_file(name):
+            raise
+        try:
+            series = read_metrics_file(name, zone=wishes.zone).series
+        except InputError:
+            raise problem from None
+        title = series[0].title if series else "NAME"
+        raise InputError(
+            f"{name}: holds metrics ({len(series)} series), and --subject is for cloud settings: leave it out, and say of which "
+            f"queue each series is with --series, as in --series {title!r}=SIGNAL:{subject}:UNIT"
+        ) from None
 
 
 def _reason(problem: InputError, name: str) -> str:

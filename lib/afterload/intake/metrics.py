@@ -39,6 +39,8 @@ UNEVEN_SHARE = 0.2
 # The mean rate of an incident is as uncertain as means over such a window; single periods differ by chance.
 WINDOW_S = 900.0
 LEAST_WINDOWS = 6
+# What rate() usually looks back over in Prometheus, its documentation's own examples among them.
+LOOK_BACK_S = 300.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +118,10 @@ def assign(
             )
         file, item = matches[0]
         used.add(id(item))
+        known = _known(item)
+        if unit is None and known is not None and known[0] == signal and item.statistic in ("sum", "unknown"):
+            # Its name tells the unit as it would without the assignment, which says of which queue it is.
+            unit = known[1]
         layer = item.title if signal == "attempts" else ""
         found.append(Assigned(item, file, signal, queue, layer, unit))
     for file, item in everything:
@@ -126,7 +132,8 @@ def assign(
             remarks.append(
                 Remark(
                     "ask",
-                    f"{item.title}: what it measures is not told by its name: say --series {item.title!r}=SIGNAL:QUEUE",
+                    f"{item.title}: what it measures is not told by its name: say --series {item.title!r}=SIGNAL:QUEUE:UNIT; "
+                    "UNIT is count for items in a period, per_s or per_min for a rate",
                     file,
                 )
             )
@@ -138,7 +145,8 @@ def assign(
             remarks.append(
                 Remark(
                     "ask",
-                    f"{item.title}: of which queue it is, is not told: say --series {item.title!r}={known[0]}:QUEUE",
+                    f"{item.title}: of which queue it is, is not told: say --series {item.title!r}={known[0]}:QUEUE"
+                    f"{':' + known[1] if known[1] else ''}",
                     file,
                 )
             )
@@ -197,7 +205,14 @@ def metric_proposals(
 
 def _rates(item: Assigned) -> RateSeries:
     meanings: Mapping[str | None, Meaning] = {"count": "sum", "items": "sum", "per_s": "per_s", "per_min": "per_min"}
-    return to_rates(item.series, meanings.get(item.unit))
+    meaning = meanings.get(item.unit)
+    try:
+        return to_rates(item.series, meaning)
+    except InputError as problem:
+        if meaning is not None or item.series.statistic == "sum":
+            raise
+        said = f"--series {item.series.title!r}={item.signal}:{item.queue}"
+        raise InputError(f"{problem}: {said}:count, {said}:per_s or {said}:per_min") from None
 
 
 def _arrivals(queue: str, item: Assigned, trigger: datetime, zone: ZoneInfo) -> Iterator[Proposal]:
@@ -226,7 +241,8 @@ def _range(path: str, rates: RateSeries, likely: float, start_s: float, end_s: f
     if len(means) < LEAST_WINDOWS:
         return
     low, high = (float(value) for value in np.quantile(means, (0.1, 0.9)))
-    ends = {"low": rate_text(min(low, likely)), "high": rate_text(max(high, likely))}
+    # It belongs to this value: where a person changes that, it no longer holds.
+    ends = {"low": rate_text(min(low, likely)), "high": rate_text(max(high, likely)), "of": rate_text(likely)}
     if ends["low"] != ends["high"]:
         seen = rates.series.origin
         note = f"P10 and P90 of {len(means)} means of {WINDOW_S / 60:g} min"
@@ -249,11 +265,23 @@ def _service(
     yield Proposal.seen(("queues", queue, "service_rate"), rate_text(drain.service.median), seen, f"median {over}")
     end = restored_at.timestamp() + 60 * (drain.drain_min or drain.backlog.seen_until_min)
     yield from _range(f"queues.{queue}.service_rate", served, drain.service.median, restored_at.timestamp(), end)
-    outage = throughput(served, trigger.timestamp(), restored_at.timestamp())
+    margin = _margin(served, restored_at.timestamp() - trigger.timestamp())
+    outage = throughput(served, trigger.timestamp() + margin, restored_at.timestamp() - margin)
     if outage is not None and outage.mean > 0.005 * drain.before.median:
-        yield Proposal.seen(
-            ("queues", queue, "served_in_outage"), rate_text(outage.mean), seen, "mean from the trigger to the restore"
+        note = "mean from the trigger to the restore" + (
+            f", but for {margin / 60:.3g} min at both ends" if margin else ""
         )
+        yield Proposal.seen(("queues", queue, "served_in_outage"), rate_text(outage.mean), seen, note)
+
+
+def _margin(rates: RateSeries, outage_s: float) -> float:
+    """Seconds at both ends of an outage that are not counted for what was served in it; at most a quarter of it at each.
+
+    A count of CloudWatch covers the period that begins at its time, so that nothing else can be in it. A point of Prometheus
+    looks back over a window of its query, which the export does not tell, or is a sample of that moment: the first points
+    still see what was before, and one at the restore may be what came after. A CSV does not say.
+    """
+    return 0.0 if rates.series.stamp == "start" else min(max(rates.period_s, LOOK_BACK_S), outage_s / 4)
 
 
 def _lacks(queue: str, what: str, metric: str) -> Missing:

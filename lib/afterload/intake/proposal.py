@@ -122,11 +122,11 @@ def rate_text(per_min: float) -> str:
 
 
 def newest(proposals: Iterable[Proposal]) -> list[Proposal]:
-    """One proposal a path: of several the one exported last, of the same age the first."""
+    """One proposal a path: what a person gave in the command, else the one exported last, of the same age the first."""
     best: dict[DataPath, Proposal] = {}
     for item in proposals:
         other = best.get(item.path)
-        later = other is not None and item.exported_at is not None and (
+        later = other is not None and other.basis != "guessed" and item.exported_at is not None and (
             other.exported_at is None or item.exported_at > other.exported_at
         )  # fmt: skip
         if other is None or later:

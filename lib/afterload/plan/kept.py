@@ -69,7 +69,7 @@ NOTHING_ENTERED = Entered()
 def read_kept(path: str | Path) -> dict[str, dict[str, str]]:
     """What people entered into a plan's CSV file, by the line's name; nothing where there is no such file.
 
-    A spreadsheet may have saved it with semicolons or tabs, and with a byte order mark. Where people added columns, every line
+    A spreadsheet may have saved it with semicolons or tabs, with a byte order mark, and as UTF-16. Where people added columns, every line
     of the file has them, so that a column that nobody has filled yet is kept too.
     Raises :class:`InputError` where the file is none of ours any more: it is then not overwritten.
     """
@@ -77,11 +77,17 @@ def read_kept(path: str | Path) -> dict[str, dict[str, str]]:
     if not file.exists():
         return {}
     try:
-        text = read_input(file).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
+        raw = read_input(file)
+    except OSError as problem:
+        raise InputError(f"{path}: what people entered cannot be read: {problem.strerror or problem}") from None
+    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as problem:
+        line = raw[: problem.start].count(b"\n") + 1
         raise InputError(
-            f"{path}: what people entered cannot be read: {reason}; move the file away to start anew"
+            f"{path} line {line}: is not UTF-8 text (byte {problem.start}), so what people entered cannot be read; nothing of it "
+            "is lost: open it in the spreadsheet and save it as CSV UTF-8"
         ) from None
     header = text.split("\n", 1)[0]
     delimiter = max((",", ";", "\t"), key=header.count)

@@ -67,6 +67,12 @@ class UncertainValue(Section):
 
     low: Annotated[Any, Field(description="Not expected to be lower.")]
     high: Annotated[Any, Field(description="Not expected to be higher.")]
+    of: Annotated[
+        Any,
+        Field(
+            description="The value that the range is of, as an import writes it; where another one stands, it is left out."
+        ),
+    ] = None
 
 
 class Costs(Section):

@@ -32,7 +32,7 @@ from afterload.scenario.fields import Inside, Section, label_in, section_in
 from afterload.scenario.instants import out_of_order
 from afterload.scenario.overrides import Overrides, apply_overrides, gather_overrides, locate
 from afterload.scenario.problems import Problem, dotted, nearest, problems_of
-from afterload.scenario.ranges import read_range
+from afterload.scenario.ranges import outdated, read_range
 from afterload.scenario.readings import read_readings
 from afterload.scenario.schema import Queue, Scenario
 from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_file, read_text
@@ -65,9 +65,9 @@ class LoadedScenario:
     """A valid scenario with the files that it names, and the way back to the lines it came from.
 
     ``digest`` is the SHA-256 of the values after overrides and of every file read; ``own_timeline`` has the entries of
-    ``postmortem.timeline``, ``readings`` the lines of ``live.log``. ``files`` has the SHA-256 of each file as it was read,
-    by the path that the scenario names it by, and that of the scenario itself, read from a file, by empty text; a log that is
-    not there yet has empty text for its SHA-256.
+    ``postmortem.timeline``, ``readings`` the lines of ``live.log``. ``outdated`` says by path why a range is left out: its value
+    was changed since. ``files`` has the SHA-256 of each file as it was read, by the path that the scenario names it by, and
+    that of the scenario itself, read from a file, by empty text; a log that is not there yet has empty text for its SHA-256.
     """
 
     scenario: Scenario
@@ -79,6 +79,7 @@ class LoadedScenario:
     impacts: tuple[ImpactWindow, ...] = ()
     series: Mapping[str, ArrivalSeries] = field(default_factory=dict)
     ranges: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    outdated: Mapping[str, str] = field(default_factory=dict)
     overrides: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = field(default_factory=Path, repr=False)
     tree: YamlTree = field(default_factory=lambda: YamlTree({}), repr=False)
@@ -192,7 +193,7 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
     except ValidationError as error:
         problems += problems_of(error, changed, Scenario, overridden)
     problems += _cross_checks(changed, overridden)
-    ranges, found = _ranges(changed, overridden, scenario)
+    ranges, left_out, found = _ranges(changed, overridden, scenario)
     problems += found
     read, files, found = _attachments(changed, overridden, file.resolve().parent, zone)
     problems += found
@@ -212,6 +213,7 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
         impacts=_rows(read.get(("incident", "impacts"))),
         series={str(key[1]): item.rows for key, item in read.items() if isinstance(item.rows, ArrivalSeries)},
         ranges=ranges,
+        outdated=left_out,
         overrides=changes,
         folder=file.resolve().parent,
         tree=changed,
@@ -416,12 +418,13 @@ def _service_ranges(check: _Checker) -> None:
 
 def _ranges(
     tree: YamlTree, overridden: Mapping[DataPath, str], scenario: Scenario | None
-) -> tuple[dict[str, tuple[float, float, float]], list[Problem]]:
-    """Low, likely and high of every uncertain value, in the unit that its field holds."""
+) -> tuple[dict[str, tuple[float, float, float]], dict[str, str], list[Problem]]:
+    """Low, likely and high of every uncertain value, in the unit that its field holds, and why a range is left out."""
     check = _Checker(tree, overridden)
     found: dict[str, tuple[float, float, float]] = {}
+    left_out: dict[str, str] = {}
     if scenario is None:
-        return found, []
+        return found, left_out, []
     # One that is given its range for this run too keeps it.
     ranged = {str(path[1]) for path in overridden if path[0] == "uncertain" and len(path) > 1}
     replaced = {dotted(path) for path in overridden} - ranged
@@ -430,10 +433,14 @@ def _ranges(
             # Whoever sets a value for this run asks about that value: its range is of the other one.
             continue
         try:
-            found[path] = read_range(scenario, path)
+            # One that is given for this run is meant for the value that stands there.
+            if path not in ranged and (why := outdated(scenario, path)):
+                left_out[path] = why
+            else:
+                found[path] = read_range(scenario, path)
         except UnitError as problem:
             check.refuse(("uncertain", path), problem.message, problem.accepted)
-    return found, check.problems
+    return found, left_out, check.problems
 
 
 def _attachments(

@@ -13,7 +13,7 @@ from afterload.scenario.schema import Scenario
 from afterload.units import read_duration_min as read_minutes
 from afterload.units import read_number, read_rate_per_min, read_share
 
-__all__ = ["RANGED", "read_range"]
+__all__ = ["RANGED", "outdated", "read_range"]
 
 # What can have a range, by part of the scenario; incident.outage stands for the time from trigger to restore.
 RANGED: Mapping[str, tuple[str, ...]] = {
@@ -75,6 +75,46 @@ def read_range(scenario: Scenario, path: str) -> tuple[float, float, float]:
     if not low <= likely <= high:
         raise UnitError(
             f"low {item.low!s}, the scenario's value and high {item.high!s} are not in order ({low:g}, {likely:g}, {high:g})",
-            "low at or below the value, high at or above it",
+            "low at or below the value, high at or above it: where the value was changed, give low and high of the new one, or "
+            "take the range out",
         )
     return low, float(likely), high
+
+
+def outdated(scenario: Scenario, path: str) -> str:
+    """Why a range is of another value than the one that stands there, in words; empty text if it is not.
+
+    A range says itself what it is ``of``. One without that, from an import, belongs to the value of its evidence: it is
+    outdated where that one lies in it and the one that stands there does not. Any other range is a person's, and is not
+    judged here. Raises :class:`UnitError` where ``of`` cannot be read.
+    """
+    item, evidence = scenario.uncertain[path], scenario.evidence.get(path)
+    part, _, rest = path.partition(".")
+    name, _, field = rest.rpartition(".")
+    given = item.of if item.of is not None else evidence.value if evidence is not None and evidence.file else None
+    likely: float | None
+    read: Callable[[Any], float]
+    if given is None:
+        return ""
+    if path == "incident.outage":
+        likely, read = scenario.incident.outage_min, read_minutes
+    elif part not in RANGED or field not in RANGED[part] or name not in getattr(scenario, part):
+        return ""
+    elif field == "arrival_rate":
+        # A profile or series has no one rate: a range of a rate is not of it.
+        likely, read = scenario.queues[name].arrival_rate.constant_per_min, read_rate_per_min
+    else:
+        likely, read = _reader(getattr(scenario, part)[name], field)
+    if item.of is None:
+        try:
+            low, was, high = read(item.low), read(given), read(item.high)
+        except UnitError:
+            return ""
+        if not low <= was <= high or (likely is not None and low <= likely <= high):
+            return ""
+    elif read(given) == likely:
+        return ""
+    return (
+        f"its range, {item.low} to {item.high}, is of {given}, which was changed since, so it is left out: give low and high of "
+        "the new value, or import again"
+    )
