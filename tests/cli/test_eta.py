@@ -177,6 +177,14 @@ def test_a_spoiled_log_keeps_nobody_from_another(afterload: Run, own: Path) -> N
     assert "seen.csv:2: at: 'soon' is not a time" in spoiled.err
 
 
+def test_only_a_queue_with_a_deadline_drops_what_is_past_it(afterload: Run) -> None:
+    seen = ("eta", ORDERS, "--depth", "206400", "--age", "172min", "--at", AT)
+    without = afterload(*seen).out.splitlines()
+    assert "Fresh work: may go: orders-table bears it." in without
+    found = afterload(*seen, "--set", "queues.orders.deadline=20 min").out.splitlines()
+    assert "Fresh work: may go: orders-table bears it, and what is past its deadline is dropped." in found
+
+
 def test_a_log_kept_by_hand_is_read_and_carried_on(afterload: Run, tmp_path: Path) -> None:
     log = tmp_path / "readings.csv"
     by_hand = 'depth,queue,at\n"206,437",orders,2025-10-20T09:40Z\n500,refunds,2025-10-20T09:41Z'
