@@ -147,7 +147,10 @@ def test_the_log_that_a_scenario_names_is_begun(afterload: Run, own: Path) -> No
     )
     none = afterload("eta", "own.yaml")
     assert (none.code, none.out) == (3, "")
-    assert "give what waits with --depth" in none.err
+    assert none.err == (
+        "error: seen.csv, which own.yaml names under live.log, is not there yet: give what waits with --depth; --log seen.csv "
+        "keeps it there; or give metrics with --metrics\n"
+    )
     told = afterload("eta", "own.yaml", "--depth", "206400", "--age", "172min", "--at", AT)
     assert told.out.startswith("orders: empty in 5 h 44 min")
     assert told.err == "this reading is not kept: --log seen.csv keeps it in the log that own.yaml names\n"
@@ -168,6 +171,44 @@ def test_a_log_without_readings_of_this_queue_is_carried_on(afterload: Run, own:
     assert "1 reading." in done.out
 
 
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        (
+            "at,queue,depth\n2025-10-20T09:30Z,refunds,7\n",
+            (),
+            "seen.csv, which own.yaml names under live.log, has no reading of orders yet: give what waits with --depth; "
+            "--log seen.csv keeps it there; or give metrics with --metrics",
+        ),
+        (
+            None,
+            ("--log", "other.csv"),
+            "other.csv, given with --log, is not there yet: give what waits with --depth, which begins it; or give metrics with "
+            "--metrics",
+        ),
+        (
+            "at,queue,depth\n",
+            ("--log", "seen.csv"),
+            "seen.csv, given with --log, has no reading of orders yet: give what waits with --depth; or give metrics with "
+            "--metrics",
+        ),
+    ],
+)  # fmt: skip
+def test_the_log_without_a_reading_is_named(
+    afterload: Run, own: Path, content: str | None, options: tuple[str, ...], said: str
+) -> None:
+    if content is not None:
+        Path("seen.csv").write_text(content, "utf-8")
+    done = afterload("eta", "own.yaml", *options)
+    assert (done.code, done.out, done.err) == (3, "", f"error: {said}\n")
+    assert not Path("other.csv").exists()
+
+
+def test_help_says_that_only_a_given_log_keeps_a_reading(afterload: Run) -> None:
+    told = " ".join(afterload("eta", "--help").out.split())
+    assert "Not given: use those of the log that FILE names, keep none." in told
+
+
 def test_a_spoiled_log_keeps_nobody_from_another(afterload: Run, own: Path) -> None:
     Path("seen.csv").write_text("at,queue,depth\nsoon,orders,5\n", "utf-8")
     done = afterload("eta", "own.yaml", "--log", "other.csv", "--depth", "206400", "--age", "172min", "--at", AT)
@@ -175,6 +216,14 @@ def test_a_spoiled_log_keeps_nobody_from_another(afterload: Run, own: Path) -> N
     spoiled = afterload("eta", "own.yaml", "--depth", "206400", "--at", AT)
     assert spoiled.code == 3
     assert "seen.csv:2: at: 'soon' is not a time" in spoiled.err
+
+
+def test_only_a_queue_with_a_deadline_drops_what_is_past_it(afterload: Run) -> None:
+    seen = ("eta", ORDERS, "--depth", "206400", "--age", "172min", "--at", AT)
+    without = afterload(*seen).out.splitlines()
+    assert "Fresh work: may go: orders-table bears it." in without
+    found = afterload(*seen, "--set", "queues.orders.deadline=20 min").out.splitlines()
+    assert "Fresh work: may go: orders-table bears it, and what is past its deadline is dropped." in found
 
 
 def test_a_log_kept_by_hand_is_read_and_carried_on(afterload: Run, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 from tests.browser.servers import ROOT, Server
+from tests.forms.odd import ODD, ODD_LABELS
 from tests.interactive.conftest import DRAWN, FormPage
 
 from afterload.estimates import estimate
@@ -209,6 +210,63 @@ def test_the_band_of_the_backlog_is_stale_until_it_follows(open_form: Open, lab:
     expect(shown.form.locator(".af-stale")).to_have_count(0)
     expect(shown.form).to_contain_text("over 200 draws of the uncertain values")
     shown.picture("15-band-moved")
+    assert (shown.outside, shown.errors) == ([], [])
+
+
+def test_values_between_the_steps_of_sliders_stay_as_they_are(open_form: Open, lab: Server) -> None:
+    file = lab.notebooks / "odd.yaml"
+    file.write_text(ODD, "utf-8")
+    shown = open_form("odd.yaml")
+    labels = shown.form.locator(".af-slider > .widget-label")
+    state = shown.form.locator(".af-file + .af-soft")
+
+    def seen_in(groups: tuple[str, ...] = ("Queues", "Retries", "Launches")) -> list[str]:
+        found = []
+        for group in groups:
+            shown.button(group).click()
+            expect(labels.first).to_be_visible()
+            # A front end that sends other values does so as soon as it has drawn them.
+            shown.page.wait_for_timeout(2_000 // len(groups))
+            found += labels.all_inner_texts()
+        return found
+
+    assert seen_in() == ODD_LABELS
+    shown.page.wait_for_timeout(2_000)
+    expect(state).to_have_text("saved")
+    expect(shown.button("Undo")).to_be_disabled()
+    shown.button("Queues").click()
+    service = shown.slider("labels: service rate")
+    expect(service).to_have_attribute("aria-valuetext", "labels: service rate: 3,500/min")
+
+    # One other field is saved, and it alone.
+    shown.tab("Form")
+    shown.part("Team and objective")
+    shown.field("recovery objective").fill("45 min")
+    expect(state).to_have_text("changes not saved")
+    shown.button("Save").press("Enter")
+    expect(state).to_have_text("saved")
+    lines = [
+        (old, new)
+        for old, new in zip(ODD.splitlines(), file.read_text("utf-8").splitlines(), strict=True)
+        if old != new
+    ]
+    assert lines == [("recovery_objective: 60 min", "recovery_objective: 45 min")]
+
+    # A person moves one by a step, takes it back, and moves it again and back: the value is there, then as before.
+    shown.tab("Sliders")
+    assert seen_in(("Queues",)) == ODD_LABELS[:9]
+    service.press("ArrowRight")
+    expect(state).to_have_text("changes not saved")
+    expect(labels.nth(2)).to_have_text("labels: service rate: 3,600/min")
+    expect(service).to_have_attribute("aria-valuetext", "labels: service rate: 3,600/min")
+    expect(service).to_be_focused()
+    for button in ("Undo", "Redo", "Reset to file"):
+        shown.button(button).click()
+        expect(state).to_have_text("changes not saved" if button == "Redo" else "saved")
+        shown.page.wait_for_timeout(1_000)
+        expect(labels.nth(2)).to_have_text(f"labels: service rate: {'3,600' if button == 'Redo' else '3,500'}/min")
+        expect(state).to_have_text("changes not saved" if button == "Redo" else "saved")
+    shown.picture("16-between-steps")
     assert (shown.outside, shown.errors) == ([], [])
 
 

@@ -50,7 +50,7 @@ USUAL_QUEUE = "queue"
 @click.option(
     "--log",
     metavar="CSV",
-    help="Keep this reading there, and use the earlier ones; those of the scenario if not given.",
+    help="Keep this reading there, and use the earlier ones. Not given: use those of the log that FILE names, keep none.",
 )
 @click.option("--metrics", multiple=True, metavar="FILE", help="Readings from CloudWatch, Prometheus or CSV metrics.")
 @click.option(
@@ -95,7 +95,7 @@ def eta(file: str | None, overrides: tuple[str, ...], **given: Any) -> None:
     if new is not None and not given["force"]:
         _refuse_mistyped(new, earlier, now, known)
     if not earlier and new is None:
-        raise InputError("give what waits with --depth, readings of before with --log, or metrics with --metrics")
+        raise InputError(_no_reading(file, queue, log, is_named=given["log"] is None))
     answer = live(joined([*kept, *([] if new is None else [new])], measured), known)
     if new is not None and given["log"] is not None:
         add_reading(Path(given["log"]), new)
@@ -105,6 +105,18 @@ def eta(file: str | None, overrides: tuple[str, ...], **given: Any) -> None:
         echo(json.dumps(live_json(answer), indent=2, ensure_ascii=False))
         return
     echo("\n".join(live_lines(answer)))
+
+
+def _no_reading(file: str | None, queue: str, log: Path | None, is_named: bool) -> str:
+    """What to do where nothing was read, and which log there was none in. ``is_named``: the scenario names it."""
+    from afterload.scenario.reading_log import near
+
+    if log is None:
+        return "give what waits with --depth, readings of before with --log, or metrics with --metrics"
+    where = f"{near(log)}, which {file} names under live.log," if is_named else f"{log}, given with --log,"
+    state = f"has no reading of {queue} yet" if log.exists() else "is not there yet"
+    keep = f"; --log {near(log)} keeps it there" if is_named else ", which begins it" if not log.exists() else ""
+    return f"{where} {state}: give what waits with --depth{keep}; or give metrics with --metrics"
 
 
 def _read(name: str, given: dict[str, Any], read: Callable[[Any], T]) -> T | None:

@@ -196,7 +196,8 @@ def _first_steps(
     elif failing:
         yield 3, ("may go", "alone it heals the dependency, if the consumers are held")
     else:
-        yield 3, ("may go", f"{side.name} bears it, and what is past its deadline is dropped")
+        dropped = "" if known.deadline_min is None else ", and what is past its deadline is dropped"
+        yield 3, ("may go", f"{side.name} bears it{dropped}")
 
 
 def _removal(known: Known, kind: str, held: bool, since_restore_min: float | None) -> tuple[StepState, str]:

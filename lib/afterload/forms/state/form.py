@@ -338,17 +338,31 @@ class FormState(HasTraits):
     # Sliders.
 
     def drag(self, slider: Slider, number: float) -> None:
-        """Move a slider: point results at once. The text follows with :meth:`settle`, when the hand rests."""
+        """Move a slider: point results at once. The text follows with :meth:`settle`, when the hand rests.
+
+        Where the text has that value already it keeps it as it is written, whatever its unit.
+        """
         if self._read is None:
             return
-        self._dragged[slider.key] = slider.written(number)
+        written = slider.written(number)
+        if self._has(slider.key, written):
+            if self._dragged.pop(slider.key, None) is None:
+                return
+        else:
+            self._dragged[slider.key] = written
         try:
-            self.results = self._read.changed(list(self._dragged.values()))
+            self.results = self._read.changed(list(self._dragged.values())) if self._dragged else self._read
         except AfterloadError as problem:
             self.notice = str(problem)
             return
-        self.is_whole = False
+        self.is_whole = self.results.is_whole
         self.changes += 1
+
+    def _has(self, key: str, written: tuple[DataPath, Any]) -> bool:
+        """True where the text says what a slider would write."""
+        if self._read is None or not self.is_current:
+            return False
+        return any(item.key == key and item.written(item.value) == written for item in sliders_of(self._read.loaded))
 
     def settle(self) -> None:
         """Write the positions of sliders into the text, as one step."""

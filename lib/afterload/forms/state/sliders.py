@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from afterload.scenario.schema import Fleet, Queue
 from afterload.units import format_offset
 from afterload.yamltree import DataPath
 
-__all__ = ["Group", "Slider", "sliders_of"]
+__all__ = ["Group", "Slider", "place_in", "sliders_of"]
 
 Group = Literal["Queues", "Retries", "Launches"]
 # A range ends at about this many times the value, and has about so many steps.
@@ -56,7 +57,8 @@ class Slider:
         if self.none_at_high and number >= self.high:
             return self.path[:-1] if self.path[-1] == "concurrency" else self.path, None
         if self.kind == "end":
-            return self.path, (self.origin + timedelta(minutes=round(number))).isoformat(timespec="minutes")
+            end = self._end(number)
+            return self.path, end.isoformat(timespec="seconds" if end.second else "minutes")
         if self.kind == "count":
             return self.path, round(number)
         if self.kind == "share":
@@ -64,22 +66,44 @@ class Slider:
         unit = "/min" if self.kind == "rate" else " min"
         return self.path, f"{number:,.10g}{unit}"
 
+    def _end(self, number: float) -> datetime:
+        """The end of an outage of so many minutes, to the second, which is as exact as a file needs."""
+        end: datetime = self.origin + timedelta(seconds=round(60 * number))
+        return end.replace(microsecond=0)
+
     @property
-    def is_whole(self) -> bool:
-        """True if it only stands at whole numbers."""
-        return all(float(number).is_integer() for number in (self.value, self.low, self.high, self.step))
+    def is_no_limit(self) -> bool:
+        """True where it stands at the end that is no limit."""
+        return self.none_at_high and self.value >= self.high
+
+    @property
+    def positions(self) -> tuple[float, ...]:
+        """Where it may stand, rising: its range in steps, and its value as it is, which need not be one of them."""
+        steps = math.floor((self.high - self.low) / self.step + 1e-9)
+        grid = [float(f"{self.low + place * self.step:.12g}") for place in range(steps + 1)]
+        # The value and the ends count as they are; a step beside one of them is that one.
+        exact = sorted({float(self.low), float(self.value), float(self.high)})
+        return tuple(sorted([*(number for number in grid if place_in(exact, number) is None), *exact]))
 
     def titled(self, number: float) -> str:
         """The label with a position as it will be written."""
         _, value = self.written(number)
         if self.kind == "end":
             end = datetime.fromisoformat(value)
-            text = f"{round(number):,} min, until {end:%H:%M} {format_offset(end)}"
+            clock = f"{end:%H:%M:%S}" if end.second else f"{end:%H:%M}"
+            text = f"{number:,.10g} min, until {clock} {format_offset(end)}"
         elif value is None:
             text = "none"
         else:
             text = f"{value:,}{self.unit}" if isinstance(value, int) else f"{value}{self.unit}"
         return f"{self.label}: {text}"
+
+
+def place_in(positions: Sequence[float], number: float) -> int | None:
+    """The place of a number among rising positions; None where it is none of them."""
+    after = bisect_left(positions, number)
+    near = (place for place in (after - 1, after) if 0 <= place < len(positions))
+    return next((place for place in near if math.isclose(positions[place], number, rel_tol=1e-9, abs_tol=1e-9)), None)
 
 
 def sliders_of(loaded: LoadedScenario) -> tuple[Slider, ...]:

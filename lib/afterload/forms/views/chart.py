@@ -43,12 +43,13 @@ function load() {{
   globalThis.dispatchEvent(new Event("afterload-charts"));
 }}
 
-// The handles of sliders have no name for those who do not see the label beside them.
+// The handles of sliders have no name for those who do not see the label beside them, and their value is a mere place.
 function name() {{
-  for (const slider of document.querySelectorAll(".af-form .af-slider")) {{
+  for (const slider of document.querySelectorAll(".af-form .widget-slider")) {{
     const handle = slider.querySelector("[role=slider]");
     const label = slider.querySelector(".widget-label")?.textContent ?? "";
     if (handle && handle.getAttribute("aria-label") !== label) handle.setAttribute("aria-label", label);
+    handle?.setAttribute("aria-valuetext", label);
   }}
   // Keys in the form are for the form: no shortcut of a notebook may take an arrow key, or delete a cell.
   const parts = ["button", "select", "[tabindex]", "[role=slider]"].map((part) => `.af-form ${{part}}`);

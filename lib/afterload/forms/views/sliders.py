@@ -8,43 +8,59 @@ from typing import Any
 import ipywidgets as widgets
 
 from afterload.forms.state.form import FormState
+from afterload.forms.state.scale import Scale
 from afterload.forms.state.sliders import Slider
 
 __all__ = ["SlidersView"]
 
 
 class _Row:
+    """A slider whose handle counts places, since a front end moves a value that is between two steps to one of them."""
+
     def __init__(self, slider: Slider, moved: Callable[[Slider, float], None]) -> None:
-        self.slider = slider
         self._moved = moved
         self._is_following = False
-        kind = widgets.IntSlider if slider.is_whole else widgets.FloatSlider
-        as_it_is = int if slider.is_whole else float
-        self.control = kind(
-            value=as_it_is(slider.value), min=as_it_is(slider.low), max=as_it_is(slider.high), step=as_it_is(slider.step),
-            description=slider.titled(slider.value), readout_format=",d" if slider.is_whole else ",.4~g",
-            continuous_update=True, style={"description_width": "initial"},
+        self._is_moved = False
+        self.control: Any = None
+        self._make(Scale.of(slider))
+
+    @property
+    def slider(self) -> Slider:
+        """The slider where it stands."""
+        return self.scale.slider
+
+    def _make(self, scale: Scale) -> None:
+        self.scale = scale
+        # A new control, so that no place on its way from the front end counts on another scale.
+        self.control = widgets.IntSlider(
+            value=scale.place, min=0, max=scale.last, description=self.slider.titled(self.slider.value),
+            readout=False, continuous_update=True, style={"description_width": "initial"},
         )  # fmt: skip
         self.control.add_class("af-slider")
         self.control.observe(self._changed, names="value")
 
     def _changed(self, change: dict[str, Any]) -> None:
-        if not self._is_following:
-            self.control.description = self.slider.titled(change["new"])
-            self._moved(self.slider, change["new"])
+        if self._is_following or change["owner"] is not self.control:
+            return
+        number = self.scale.positions[change["new"]]
+        self._is_moved = True
+        self.control.description = self.slider.titled(number)
+        self._moved(self.slider, number)
 
-    def follow(self, slider: Slider) -> None:
-        """Stand where the scenario stands."""
-        self.slider = slider
+    def follow(self, slider: Slider) -> bool:
+        """Stand where the scenario stands; True where that takes another control."""
+        scale = self.scale.followed(slider, self._is_moved)
+        self._is_moved = False
+        if scale is None:
+            self._make(Scale.of(slider))
+            return True
+        self.scale = scale
         self._is_following = True
-        if slider.high > self.control.max:
-            self.control.max = slider.high
-        if slider.low < self.control.min:
-            self.control.min = slider.low
-        if self.control.value != slider.value:
-            self.control.value = type(self.control.value)(slider.value)
-        self.control.description = slider.titled(slider.value)
+        self.control.max = scale.last
+        self.control.value = scale.place
+        self.control.description = self.slider.titled(self.slider.value)
         self._is_following = False
+        return False
 
 
 class SlidersView:
@@ -71,8 +87,9 @@ class SlidersView:
             self.rows = {slider.key: _Row(slider, self.form.drag) for slider in sliders}
             self._show()
             return
-        for slider in sliders:
-            self.rows[slider.key].follow(slider)
+        others = [slider for slider in sliders if self.rows[slider.key].follow(slider)]
+        if others:
+            self._show()
 
     def _show(self) -> None:
         shown = [row.control for row in self.rows.values() if row.slider.group == self.group]
