@@ -139,6 +139,20 @@ class TestConcurrency:
         fits = make(parts, (rows.mapping(maximum_concurrency=48), rows.mapping(rows.OTHER, maximum_concurrency=32)))
         assert fits.found("cap-over-tested-rate") == []
 
+    def test_a_cap_beside_a_queue_without_one_gets_its_part_of_the_room(self, make: Make, rows: Any) -> None:
+        """1,800/min each share 2,400/min of room: 1,200/min each, 40 at once of 2 s."""
+        mail = {**rows.QUEUE, "resources": {"event_source_mapping": rows.OTHER}}
+        parts = {"queues": {"orders": rows.QUEUE, "mail": mail}, "dependencies": rows.DEPENDENCIES}
+        made = make(parts, (rows.mapping(maximum_concurrency=60), rows.mapping(rows.OTHER, maximum_concurrency=None)))
+        bare, over = made.one("no-drain-cap"), made.one("cap-over-tested-rate")
+        assert (bare.target, over.target) == ("queues.mail", "queues.orders")
+        assert over.cost.amount == pytest.approx(60 * 30 - 1_200)
+        assert "2,400/min fit, of which its part beside mail is 1,200/min: 600/min too many" in over.cost.words
+        assert [item.steps.apply[0].rpartition("=")[2] for item in (bare, over)] == ["40", "40"]
+        # What an export shows of the other queue counts, not what the scenario says: 20 at once do 600/min of 2,400.
+        shown = make(parts, (rows.mapping(maximum_concurrency=None), rows.mapping(rows.OTHER, maximum_concurrency=20)))
+        assert shown.one("no-drain-cap").steps.apply[0].endswith("MaximumConcurrency=60")
+
     def test_pollers_are_a_cap_of_ten_each(self, make: Make, rows: Any) -> None:
         pollers = {"maximum_concurrency": None, "provisioned_minimum": 3, "provisioned_maximum": 12}
         made = make(rows.queue(), (rows.mapping(**pollers),))
