@@ -326,6 +326,19 @@ class TestDeadLetters:
         assert item.cost.amount == pytest.approx(300)
         assert item.steps.apply[0].endswith("--max-number-of-messages-per-second 500")
 
+    def test_a_redrive_is_within_the_part_of_the_room(self, make: Make, rows: Any) -> None:
+        """6,000/min each share 3,600/min of room: 1,800/min, less 1,200/min of new work are 10 a second."""
+        mail = {**rows.QUEUE, "service_rate": "6,000/min", "resources": {"event_source_mapping": rows.OTHER}}
+        orders = {**rows.QUEUE, "service_rate": "6,000/min"}
+        parts = {"queues": {"orders": orders, "mail": mail},
+                 "dependencies": {"table": {"tested_rate": "4,200/min", "direct_rate": "600/min"}}}  # fmt: skip
+        exported = (rows.mapping(maximum_concurrency=None), rows.sqs(**rows.SOURCE, max_receive_count=1_000),
+                    rows.dead(approximate_messages=90_000))  # fmt: skip
+        item = make(parts, exported).one("redrive-rate")
+        assert item.cost.amount == pytest.approx(90_000 / 600)
+        assert "Within the tested rate of table the queue has 600/min to spare" in item.cost.words
+        assert item.steps.apply[0].endswith("--max-number-of-messages-per-second 10")
+
     def test_consumers_with_nothing_to_spare(self, make: Make, rows: Any) -> None:
         exported = (
             rows.mapping(),
