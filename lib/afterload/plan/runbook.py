@@ -365,7 +365,9 @@ class _Writer:
                 hold.append(f"queue {item.queue}: work older than {old}, set aside.")
             elif queue.order == "fifo":
                 stale = queue.goes_stale_after_min
-                past = "" if stale is None else f", past {format_minutes(stale)} too"
+                ends = [item for item in (queue.age_limit_min, queue.deadline_min) if item is not None]
+                is_served = stale is not None and all(end > stale for end in ends)
+                past = f", past {format_minutes(stale)} too" if stale is not None and is_served else ""
                 hold.append(f"queue {item.queue}: nothing of its backlog; in its own order old work goes first{past}.")
             if queue.supersedable_share:
                 hold.append(f"queue {item.queue}: work that later work makes unnecessary, expired.")
