@@ -76,21 +76,40 @@ class Doubt:
 
 @dataclass(frozen=True)
 class CapEstimate:
-    """What a queue may send to its dependency, and what a concurrency cap makes of it. Rates in items a minute."""
+    """What a queue may send to its dependency, and what a concurrency cap makes of it. Rates in items a minute.
+
+    Attributes:
+        dependency, tested_rate_per_min, direct_rate_per_min: the dependency, what it was tested to, its direct traffic.
+        room_per_min: what direct traffic leaves of the tested rate, for all queues that drain into it.
+        part_per_min: this queue's part of the room, by what each of these queues can drain.
+        safe_concurrency, safe_rate_per_min: the highest cap within that part; None without ``item_time``.
+        ramp_passes_room_after_s: seconds until an uncapped ramp passes that part; None if it never does.
+        drain_rate_per_min: what its consumers can drain today, cap and ramp included.
+        others: the other queues that drain into the dependency.
+    """
 
     dependency: str
     tested_rate_per_min: float
     direct_rate_per_min: float
     room_per_min: float
+    part_per_min: float
     safe_concurrency: int | None
     safe_rate_per_min: float | None
     ramp_passes_room_after_s: float | None
     drain_rate_per_min: float
+    others: tuple[str, ...] = ()
 
     @property
     def overloads(self) -> bool:
-        """True if drain and direct traffic together are above what the dependency was tested to bear."""
-        return self.drain_rate_per_min > self.room_per_min * (1 + 1e-9)
+        """True if all drains and direct traffic together are above what the dependency was tested to bear."""
+        return self.drain_rate_per_min > self.part_per_min * (1 + 1e-9)
+
+    @property
+    def part_words(self) -> str:
+        """The queue's part of the room, beside whom: ", of which its part beside labels is 3,462/min"; empty if alone."""
+        if not self.others:
+            return ""
+        return f", of which its part beside {', '.join(self.others)} is {format_rate(self.part_per_min)}"
 
 
 @dataclass(frozen=True)
@@ -343,8 +362,17 @@ def _limit_words(queue: Queue, cap: int | None) -> str:
     return f"the pollers' {limit:,} at once"
 
 
-def estimate_queue(loaded: LoadedScenario, name: str, queue: Queue | None = None) -> QueueEstimate:
-    """The recovery of one queue of a scenario; give ``queue`` to compute a changed one in its place."""
+def estimate_queue(
+    loaded: LoadedScenario, name: str, queue: Queue | None = None, others: Mapping[str, Queue] | None = None
+) -> QueueEstimate:
+    """The recovery of one queue of a scenario.
+
+    Parameters:
+        loaded: the scenario.
+        name: the name of the queue.
+        queue: a changed one to compute in its place.
+        others: the queues to share the dependency with, by name; those of the scenario if not given.
+    """
     queue = queue or loaded.scenario.queues[name]
     inputs = queue_inputs(loaded, name, queue)
     load, doubts = inputs.load, list(inputs.doubts)
@@ -367,7 +395,7 @@ def estimate_queue(loaded: LoadedScenario, name: str, queue: Queue | None = None
         slowest=slowest,
         catch_up_rate_per_min=catch_up,
         rejected=inputs.rejected,
-        cap=estimate_cap(queue, loaded.scenario.dependencies),
+        cap=estimate_cap(queue, loaded.scenario.dependencies, _sharing(others or loaded.scenario.queues, name, queue)),
         doubts=tuple(doubts),
         shard_load=shard,
     )
@@ -478,28 +506,59 @@ def _sharing_doubt(queues: Mapping[str, Queue], queue: Queue, doubts: list[Doubt
         doubts.append(Doubt(LowerBoundWarning, words))
 
 
-def estimate_cap(queue: Queue, dependencies: Mapping[str, Dependency]) -> CapEstimate | None:
-    """What the queue's dependency leaves for its drain; None where the scenario does not say."""
+def _sharing(queues: Mapping[str, Queue], name: str, queue: Queue) -> dict[str, Queue]:
+    """The other queues that drain into the dependency of a queue."""
+    return {other: each for other, each in queues.items() if other != name and each.dependency == queue.dependency}
+
+
+def estimate_cap(
+    queue: Queue, dependencies: Mapping[str, Dependency], others: Mapping[str, Queue] | None = None
+) -> CapEstimate | None:
+    """What the queue's dependency leaves for its drain; None where the scenario does not say.
+
+    Queues that drain into the same dependency share the room by what each can drain, so that all caps together fit.
+
+    Parameters:
+        queue: the queue.
+        dependencies: all dependencies.
+        others: the other queues that drain into the same one.
+    """
     if queue.dependency is None or queue.dependency not in dependencies:
         return None
     dependency = dependencies[queue.dependency]
     tested, direct = dependency.tested_rate_per_min, dependency.direct_rate_per_min
     room = max(0.0, tested - direct)
+    drain_rate = _drain_rate(queue)
+    sharing = drain_rate + sum(_drain_rate(other) for other in (others or {}).values())
+    part = room * drain_rate / sharing if sharing > 0 else room
     safe = safe_rate = passes = None
-    drain_rate = queue.service_rate_per_min
-    if queue.stream is not None:
-        drain_rate = min(drain_rate, _stream(queue.stream).service_rate_per_min)
     if queue.item_time_s is not None:
-        safe = highest_safe_cap(tested, direct, queue.item_time_s) if tested >= direct else 0
+        alone = part >= room
+        safe = (
+            highest_safe_cap(tested, direct, queue.item_time_s)
+            if alone
+            else highest_safe_cap(part, 0.0, queue.item_time_s)
+        )
         safe_rate = cap_rate_per_min(safe, queue.item_time_s)
         ramp = _ramp(queue)
         if ramp is not None:
-            passes = ramp_passes_after_s(ramp, queue.item_time_s, room)
+            passes = ramp_passes_after_s(ramp, queue.item_time_s, part)
+    return CapEstimate(
+        queue.dependency, tested, direct, room, part, safe, safe_rate, passes, drain_rate, tuple(others or ())
+    )
+
+
+def _drain_rate(queue: Queue) -> float:
+    """What the consumers of a queue can drain, stream, cap and the ceiling of a ramp included. Items a minute."""
+    rate = queue.service_rate_per_min
+    if queue.stream is not None:
+        rate = min(rate, _stream(queue.stream).service_rate_per_min)
+    if queue.item_time_s is not None:
         if queue.concurrency_limit is not None:
-            drain_rate = min(drain_rate, cap_rate_per_min(queue.concurrency_limit, queue.item_time_s))
+            rate = min(rate, cap_rate_per_min(queue.concurrency_limit, queue.item_time_s))
         if queue.ramp is not None:
-            drain_rate = min(drain_rate, cap_rate_per_min(queue.ramp.ceiling, queue.item_time_s))
-    return CapEstimate(queue.dependency, tested, direct, room, safe, safe_rate, passes, drain_rate)
+            rate = min(rate, cap_rate_per_min(queue.ramp.ceiling, queue.item_time_s))
+    return rate
 
 
 def _own_ramp(queue: Queue) -> Ramp | None:

@@ -368,7 +368,7 @@ class TestConcurrency:
         assert found["elsewhere"].doubts == ()
 
 
-def test_queues_that_share_a_dependency_each_see_all_of_its_room(results: Results) -> None:
+def test_queues_that_share_a_dependency_share_its_room(results: Results) -> None:
     body = GUIDE + (
         "  second: {arrival_rate: 100/min, service_rate: 900/min, item_time: 4 s, dependency: table}\n"
         "  alone: {arrival_rate: 100/min, service_rate: 900/min}\n"
@@ -377,8 +377,12 @@ def test_queues_that_share_a_dependency_each_see_all_of_its_room(results: Result
     first, second = found.queues["q"].cap, found.queues["second"].cap
     assert first is not None
     assert second is not None
-    assert (first.safe_concurrency, second.safe_concurrency) == (80, 160)
-    assert (first.safe_rate_per_min, second.safe_rate_per_min) == (2_400, 2_400)
+    assert (first.room_per_min, second.room_per_min) == (2_400, 2_400)
+    # 1,800/min and 900/min share the room as two to one: 1,600/min at 2 s, 800/min at 4 s.
+    assert (first.part_per_min, second.part_per_min) == (pytest.approx(1_600), pytest.approx(800))
+    assert (first.safe_concurrency, second.safe_concurrency) == (53, 53)
+    assert (first.others, second.others) == (("second",), ("q",))
+    assert (first.safe_rate_per_min, second.safe_rate_per_min) == (pytest.approx(1_590), pytest.approx(795))
     assert found.queues["alone"].cap is None
     assert found.worst_queue is not None
     assert found.worst_queue.name == "q"

@@ -98,6 +98,18 @@ def everything() -> dict[str, Any]:
         "rejecting": {**stale, "during_outage": "reject"},
         **more_queues(names, arn),
     }  # fmt: skip
+    # Each of these has the room of its table for itself; all others share theirs.
+    alone = (
+        "sqs",
+        "sqs-capped-high",
+        "sqs-capped-low",
+        "sqs-provisioned",
+        "sqs-few-pollers",
+        "sqs-reserved",
+        "async-reserved",
+    )
+    for name in alone:
+        queues[name] = {**queues[name], "dependency": f"table-{name}"}
     clients = {
         "old": {"sdk": "boto3", "version": "1.43.0", "number": 5},
         "old-dynamodb": {"sdk": "botocore", "version": "1.40.1", "service": "dynamodb", "number": 1},
@@ -145,6 +157,7 @@ def everything() -> dict[str, Any]:
     }  # fmt: skip
     dependencies = {
         **DEPENDENCIES,
+        **{f"table-{name}": DEPENDENCIES["table"] for name in alone},
         "wide": {"tested_rate": "90,000/min"},
         "full": {"tested_rate": "600/min", "direct_rate": "600/min"},
         "tight": {"tested_rate": "80/min", "direct_rate": "20/min"},

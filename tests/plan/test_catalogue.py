@@ -108,7 +108,7 @@ REASONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "bounded-pool:worker_pools.p": (pool(queue=100), pool(queue=100, workers=100)),
     "idempotency-keys:queues.q": (
         one(**LASTING, idempotency={**KEYS, "key_life": "1 h"}), one(**LASTING, idempotency={**KEYS, "key_life": "3 h"})),
-    "bounded-replay:queues.q": (one(**LASTING, max_receives=400), one(**LASTING, max_receives=400, replay_rate="20/s")),
+    "bounded-replay:queues.q": (one(**LASTING, max_receives=400), one(**LASTING, max_receives=400, replay_rate="10/s")),
     "velocity-limit:fleets.f": (fleet(**REMOVED), fleet(**REMOVED, removal_floor=600)),
     "provisioned-capacity:fleets.f": (fleet(**MISSING), fleet(running=3600, needed=3600)),
     "launch-batch:fleets.f": (fleet(**MISSING), fleet(**MISSING, launch={"instances_per_request": 2})),
@@ -208,7 +208,8 @@ def test_what_is_to_do_is_first_of_its_change(make: Make, line: str) -> None:
         (pool(burst=1), "bounded-pool:worker_pools.p", NOT_HERE, "Nothing is ever worked on side by side"),
         (one(**LASTING, idempotency={"failure_share": 0, "effect_despite_failure": 0}), "idempotency-keys:queues.q",
          NOT_HERE, "no try or delivery takes effect twice"),
-        ({**one(**LASTING, service="sqs-lambda", max_receives=400), "dependencies": {"table": {"tested_rate": "31,200/min"}}},
+        ({**one(**{**LASTING, "service_rate": "31,200/min"}, service="sqs-lambda", max_receives=400),
+          "dependencies": {"table": {"tested_rate": "31,200/min"}}},
          "bounded-replay:queues.q", NOT_HERE, "a redrive moves 30,000/min at most"),
         (fleet(**{**REMOVED, "launches_from": "10 min"}, needed=500), "velocity-limit:fleets.f", NOT_HERE,
          "500 instances are left, and 500 are needed"),
@@ -505,10 +506,23 @@ class TestBounds:
         item = lines(scenario(tmp_path, one(**LASTING, service="sqs-lambda", max_receives=3)))[
             "bounded-replay:queues.q"
         ]
-        # 3,000 - 600 - 1,200 a minute are 20 a second; 204,600 dead letters at that rate.
-        assert item.apply[-1].endswith("--max-number-of-messages-per-second 20")
-        assert "The replay of 204,600 items takes 2 h 50 min" in item.price
+        # Consumers of 1,800 - 1,200 a minute do 10 a second beside new work; 204,600 dead letters at that rate.
+        assert item.apply[-1].endswith("--max-number-of-messages-per-second 10")
+        assert "The replay of 204,600 items takes 5 h 41 min" in item.price
         assert "today it is up to 30,000/min" in item.bounds
+
+    @pytest.mark.parametrize("service", ["3,500/min", "9,000/min"])
+    def test_a_replay_is_within_what_consumers_and_the_shared_room_leave(self, tmp_path: Path, service: str) -> None:
+        """By hand: 3,500 - 2,000 are 25/s; of 7,500/min by 9,000 and 3,000 the part is 5,625/min, less 2,000 are 60/s."""
+        labels = {**LASTING, "arrival_rate": "2,000/min", "service_rate": service, "service": "sqs-lambda", "max_receives": 5,
+                  "visibility_timeout": "3 min"}  # fmt: skip
+        tracking = {**LASTING, "arrival_rate": "40/s", "service_rate": "50/s"}
+        parts = {"queues": {"q": labels, "tracking": tracking},
+                 "dependencies": {"table": {"tested_rate": "9,000/min", "direct_rate": "1,500/min"}}}  # fmt: skip
+        item = lines(scenario(tmp_path, parts))["bounded-replay:queues.q"]
+        per_s = 25 if service == "3,500/min" else 60
+        assert item.edit == {"queues.q.replay_rate": f"{60 * per_s}/min"}
+        assert item.apply[-1].endswith(f"per-second {per_s}")
 
     def test_a_bad_record_blocks_its_shard(self, tmp_path: Path) -> None:
         item = lines(scenario(tmp_path, one(**STREAM)))["stream-retry-end:queues.q"]

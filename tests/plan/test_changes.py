@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from afterload.estimates import Estimates, estimate
+from afterload.findings.live_known import known_of
 from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, build_plan
 from afterload.plan.wording import minutes_bought, worth
 from afterload.scenario import load_scenario
@@ -168,6 +169,15 @@ class TestAgeLimit:
         assert "None" not in worth(item)
 
 
+def parcels(cap: int | None = None) -> dict[str, Any]:
+    """Two queues that drain into one table."""
+    labels = {"arrival_rate": "2,000/min", "service_rate": "3,500/min", "item_time": "1.5 s", "dependency": "table",
+              "service": "sqs-lambda", "max_receives": 5, "visibility_timeout": "3 min"}  # fmt: skip
+    tracking = {"arrival_rate": "40/s", "service_rate": "50/s", "item_time": "400 ms", "dependency": "table",
+                "service": "sqs-lambda"}  # fmt: skip
+    return {"labels": {**labels, **({"drain_cap": {"concurrency": cap}} if cap else {})}, "tracking": tracking}
+
+
 class TestDrainCap:
     def test_a_cap_that_binds_nothing_says_so(self, queue: Make) -> None:
         item = queue().line("drain-cap:queues.q")
@@ -220,9 +230,31 @@ class TestDrainCap:
         tables = {"table": {"tested_rate": "3,000/min", "direct_rate": "600/min"}}
         made = make(queues={"a": fields, "b": fields}, dependencies=tables)
         text = made.line("drain-cap:queues.a").evidence
-        assert "b drains into it too, together 3,600/min, which do not fit the 2,400/min of room" in text
+        assert (
+            "b drains into it too, together 3,600/min, which do not fit the 2,400/min of room; its part, by what each can "
+            "drain, is 1,200/min." in text
+        )
         alone = make(queues={"a": fields}, dependencies=tables)
         assert "into it too" not in alone.line("drain-cap:queues.a").evidence
+
+    @pytest.mark.parametrize("cap", [None, 100])
+    def test_all_caps_of_one_dependency_fit_together(self, make: Make, cap: int | None) -> None:
+        """7,500/min of room by 3,500 and 3,000: parts of 4,038 and 3,461/min, so 100 at once of 1.5 s and 23 of 0.4 s."""
+        made = make(
+            queues=parcels(cap), dependencies={"table": {"tested_rate": "9,000/min", "direct_rate": "1,500/min"}}
+        )
+        caps = {name: made.line(f"drain-cap:queues.{name}") for name in ("labels", "tracking")}
+        assert caps["tracking"].status == DO
+        assert caps["tracking"].edit == {"queues.tracking.drain_cap": {"concurrency": 23}}
+        assert caps["labels"].status == (DO if cap is None else IN_PLACE)
+        assert cap is not None or caps["labels"].edit == {"queues.labels.drain_cap": {"concurrency": 100}}
+        assert 1_500 + 100 * 60 / 1.5 + 23 * 60 / 0.4 <= 9_000
+        assert "while labels drains too, within 4,038/min." in caps["tracking"].bounds
+        # The live chapter and its command share the room by the same rule.
+        side, cap_today = known_of(made.estimates.loaded, "tracking").side, made.estimates.queues["tracking"].cap
+        assert side is not None
+        assert cap_today is not None
+        assert side.drain_share * 7_500 == pytest.approx(cap_today.part_per_min)
 
     def test_in_provisioned_mode_the_pollers_are_bounded_instead(self, whole: Any, queue: Make) -> None:
         """The service takes no MaximumConcurrency then; each poller has 10 at once, so 80 at once are 8 pollers."""

@@ -295,3 +295,21 @@ def test_lines_for_people_stand_in_the_description(write: Callable[..., tuple[Ex
             assert command.removeprefix("# ") in text
             found += 1
     assert found >= 4
+
+
+def test_a_lift_of_several_queues_is_held_once(write: Callable[..., tuple[Exercise, ...]]) -> None:
+    """Three lifts of 15 min are 45 min of pauses, as the text says, and each command names its step, lift and queue."""
+    queue = {"arrival_rate": "1,200/min", "service_rate": "6,000/min", "item_time": "2 s", "dependency": "table",
+             "service": "sqs-lambda"}  # fmt: skip
+    parts = {"queues": {"a": queue, "b": queue}, "dependencies": {"table": {"tested_rate": "6,000/min"}}}
+    lifts = write(**parts)[5]
+    method = exercise_chaostoolkit(lifts)["method"]
+    assert [item["name"] for item in method] == [
+        f"runbook {2 * lift + place + 1}: step 6, lift {lift + 1} of 3, queue {name}"
+        for lift in range(3)
+        for place, name in enumerate("ab")
+    ]
+    assert [item.get("pauses", {}).get("after", 0) for item in method] == [0, 900, 0, 900, 0, 900]
+    assert any(line.startswith("all lifts: 45 min of holds") for line in lifts.expected)
+    names = [item["name"] for item in exercise_chaostoolkit(write(**parts)[4])["method"][1:]]
+    assert names == ["runbook 1: step 1, queue a", "runbook 2: step 1, queue b"]

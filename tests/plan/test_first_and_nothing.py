@@ -143,7 +143,8 @@ NOTHING = {
     "stream-retry-end": Nothing("queues.q", one(**STREAM, retention="1 h"), NOT_HERE, "would block it for longer"),
     "bounded-pool": Nothing("worker_pools.p", pool(burst=1), NOT_HERE, "Nothing is ever worked on side by side"),
     "bounded-replay": Nothing(
-        "queues.q", {**CALM, "queues": {"q": {**LASTING, "service": "sqs-lambda", "max_receives": 400}}}, NOT_HERE,
+        "queues.q", {**CALM, "queues": {
+            "q": {**LASTING, "service_rate": "31,200/min", "service": "sqs-lambda", "max_receives": 400}}}, NOT_HERE,
         "a redrive moves 30,000/min at most"),
     "deadline-discard": Nothing(
         "queues.q", one(**HASTY, goes_stale_after="30 s", during_outage="reject"), DO, "Discards nothing in this outage."),

@@ -145,14 +145,17 @@ def test_caps_by_hand(written: Callable[..., Runbook]) -> None:
     assert (item.cap.rate_per_min, item.cap.concurrency) == (pytest.approx(2_000), 66)
     assert [cap.rate_per_min for cap in item.lifts] == pytest.approx([2_000 + 4_000 / 3, 2_000 + 8_000 / 3, 6_000])
     assert [cap.concurrency for cap in item.lifts] == [111, 155, 200]
-    assert f"--uuid {UUID} --enabled --scaling-config MaximumConcurrency=66" in runbook.steps[3].commands[0]
+    assert f"--uuid {UUID} --enabled --scaling-config MaximumConcurrency=66" in runbook.steps[3].commands[1]
     found = re.findall(r"MaximumConcurrency=(\d+)", "\n".join(runbook.steps[5].commands))
     assert found == ["111", "155"]
     assert (
         runbook.steps[5].commands[-1]
         == f"aws lambda update-event-source-mapping --uuid {UUID} --enabled --scaling-config '{{}}'"
     )
-    assert runbook.steps[0].commands == (f"aws lambda update-event-source-mapping --uuid {UUID} --no-enabled",)
+    assert runbook.steps[0].commands == (
+        "# queue q",
+        f"aws lambda update-event-source-mapping --uuid {UUID} --no-enabled",
+    )
 
 
 def test_caps_are_those_that_the_simulation_uses(load: Callable[..., LoadedScenario]) -> None:
@@ -219,7 +222,8 @@ def test_no_lift_is_held_that_lifts_nothing(load: Callable[..., LoadedScenario])
     )
     assert step.hold == ("the lift for 15 min.",)
     assert step.commands[0] == "# the only lift, one queue at a time"
-    assert len(step.commands) == 2
+    assert step.commands[1] == "# queue q"
+    assert len(step.commands) == 3
     assert (idle.lifts, idle.lifting_min) == (1, 15)
     assert idle.lift_words == "Step 6 is one lift, held for 15 min"
     assert idle.steps[6].begins_min - step.begins_min == pytest.approx(15)
@@ -331,11 +335,72 @@ def test_paused_automation_is_resumed_last_with_its_traps() -> None:
     runbook = build_runbook(estimate(load_scenario("builtin:scenarios/orders.yaml")))
     (pause,) = runbook.pauses
     assert pause.apply[0] in runbook.steps[0].commands
-    assert runbook.steps[6].commands == pause.undo
+    assert runbook.steps[6].commands == ("# fleet checkout-api", *pause.undo)
     assert any("terminating first" in trap for trap in pause.traps)
     assert any("a tenth over the maximum" in trap for trap in pause.traps)
     earlier = [command for step in runbook.steps[:6] for command in step.commands]
     assert not any("resume-processes" in command for command in earlier)
+
+
+LABELS = {"arrival_rate": "2,000/min", "service_rate": "3,500/min", "item_time": "1.5 s", "dependency": "table",
+          "service": "sqs-lambda", "max_receives": 5, "goes_stale_after": "20 min"}  # fmt: skip
+TRACKING = {"arrival_rate": "40/s", "service_rate": "50/s", "item_time": "400 ms", "dependency": "table",
+            "service": "sqs-lambda"}  # fmt: skip
+SHARED = {"queues": {"labels": LABELS, "tracking": TRACKING},
+          "dependencies": {"table": {"tested_rate": "9,000/min", "direct_rate": "1,500/min"}}}  # fmt: skip
+
+
+def test_every_command_stands_behind_the_queue_that_it_is_for(written: Callable[..., Runbook]) -> None:
+    """No queue names its mapping: only the line before a command tells them apart."""
+    runbook, seen = written(**SHARED), list[tuple[int, str]]()
+    for step in runbook.steps:
+        about = ""
+        for line in step.commands:
+            if line.startswith(("# queue ", "# lift ", "# the only lift")):
+                about = line.removeprefix("# queue ") if line.startswith("# queue ") else ""
+            elif line.startswith("aws "):
+                assert about in ("labels", "tracking"), line
+                seen.append((step.number, about))
+    assert [item for item in seen if item[0] < 6] == [
+        (1, "labels"), (1, "tracking"), (4, "labels"), (4, "tracking"), (5, "labels"),
+    ]  # fmt: skip
+    # 80 % of 7,500/min by 3,500 and 3,000: 3,231/min make 80 at once of 1.5 s, 2,769/min 18 of 0.4 s.
+    assert [line.rpartition("=")[2] for line in runbook.steps[3].commands if line.startswith("aws ")] == ["80", "18"]
+    assert "80 at once, 80 % of its part of the room while tracking drains too." in runbook.steps[3].admit[0]
+
+
+def test_the_replay_of_step_5_is_what_its_cap_leaves_beside_new_work(written: Callable[..., Runbook]) -> None:
+    """By hand: a cap of 3,231/min less 2,000/min of new work are 1,231/min, so 20 a second; the model's own rule."""
+    step = written(**SHARED).steps[4]
+    (admit,) = step.admit
+    assert admit.startswith("queue labels: dead-lettered work at 1,200/min or less beside 2,000/min of new work")
+    assert step.commands[-1].endswith("--max-number-of-messages-per-second 20")
+    # A cap that new work takes whole leaves nothing to replay under it, and no command does.
+    full = {**SHARED, "queues": {**SHARED["queues"], "labels": {**LABELS, "arrival_rate": "3,231/min"}}}
+    none = written(**full).steps[4]
+    assert not none.admit
+    assert not none.commands
+    assert "too little: after step 6" in none.hold[0]
+
+
+@pytest.mark.parametrize(
+    ("order", "held"),
+    [
+        ({}, "queue q: nothing of its backlog; in its own order old work goes first, past 20 min too."),
+        ({"age_limit": "20 min"}, "queue q: nothing of its backlog; in its own order old work goes first."),
+        ({"order": "fresh_first", "sideline_after": "5 min"}, "queue q: work older than 5 min, set aside."),
+    ],
+)
+def test_step_4_sets_aside_what_the_simulation_sets_aside(
+    load: Callable[..., LoadedScenario], order: dict[str, str], held: str
+) -> None:
+    """In the simulation only a queue with fresh work first has work aside when step 5 begins."""
+    runbook = build_runbook(
+        estimate(load(queues={"q": {**QUEUE, "goes_stale_after": "20 min", **order}}, dependencies=TABLE))
+    )
+    assert runbook.steps[3].hold == (held,)
+    assert bool(runbook.steps[4].nothing) is not ("order" in order)
+    assert ("set-aside work" in " ".join(runbook.steps[4].admit)) is ("order" in order)
 
 
 def test_a_cap_below_arrivals_is_told(written: Callable[..., Runbook]) -> None:
@@ -355,7 +420,8 @@ def test_a_floor_that_no_command_can_hold_is_a_standstill(
 ) -> None:
     """The service takes no concurrency below 2, and without item_time none is known."""
     loaded = load(queues={"q": {**QUEUE, **fields}}, dependencies=TABLE, admission={"floor_share": floor})
-    note, command = build_runbook(estimate(loaded)).steps[0].commands
+    about, note, command = build_runbook(estimate(loaded)).steps[0].commands
+    assert about == "# queue q"
     assert note.startswith("# ")
     assert command == f"aws lambda update-event-source-mapping --uuid {UUID} --no-enabled"
 

@@ -445,10 +445,16 @@ def dependency_figure(estimates: Estimates) -> Figure | Prose:
             for name, rate in tested.items()
         ),
         notes=(
-            *(("Each safe cap assumes that no other queue drains into the same dependency.",) if shared else ()),
+            *((_SHARED,) if shared else ()),
             *left_out,
         ),
     )
+
+
+_SHARED = (
+    "Where several queues drain into one dependency, each safe cap is within its queue's part of the room, by what each can "
+    "drain; the runbook's step 4 gives each a share of that part."
+)
 
 
 def _asked(capped: list[tuple[QueueEstimate, CapEstimate]], dependency: str) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 
 from afterload import limits
 from afterload.plan.exercises import Exercise, Fault
+from afterload.plan.runbook import is_lift, is_name
 
 __all__ = ["exercise_chaostoolkit", "exercise_fis"]
 
@@ -85,13 +86,12 @@ def exercise_chaostoolkit(exercise: Exercise) -> dict[str, Any]:
     that belong to the exercise, before or after it starts the experiment of the fault injection service and waits while the fault
     lasts. Lines for people are among the words of the description.
     """
-    commands = [(command, wait) for command, wait in exercise.commands if not command.startswith("#")]
-    method = [_process(f"runbook {place}", command, wait) for place, (command, wait) in enumerate(commands, 1)]
+    commands, by_hand = _commands(exercise)
+    method = [_process(name, command, wait) for name, command, wait in commands]
     if exercise.faults:
         lasts = max(math.ceil(fault.minutes) for fault in exercise.faults)
         start = "aws fis start-experiment --experiment-template-id TEMPLATE_ID"
         method.insert(len(method) if exercise.prepares else 0, _process("start the fault", start, lasts))
-    by_hand = dict.fromkeys(_sentence(command) for command, _ in exercise.commands if command.startswith("#"))
     words = (
         [exercise.nothing] if exercise.nothing else [*exercise.steps, *exercise.expected, *exercise.passes, *by_hand]
     )
@@ -105,6 +105,24 @@ def exercise_chaostoolkit(exercise: Exercise) -> dict[str, Any]:
         "method": method,
         "rollbacks": [_process("stop the fault", stop, 0.0)] if exercise.faults else [],
     }
+
+
+def _commands(exercise: Exercise) -> tuple[list[tuple[str, str, float]], dict[str, None]]:
+    """The commands of an exercise, each under a name with its step, lift and queue or fleet; and sentences for people."""
+    commands, by_hand = list[tuple[str, str, float]](), dict[str, None]()
+    lift = about = ""
+    for line, wait in exercise.commands:
+        if is_lift(line):
+            lift, about = line.removeprefix("# ").split(",")[0], ""
+            by_hand[_sentence(line)] = None
+        elif is_name(line):
+            about = line.removeprefix("# ")
+        elif line.startswith("#"):
+            by_hand[f"{about}: {_sentence(line)}" if about else _sentence(line)] = None
+        else:
+            where = ", ".join(part for part in (f"step {exercise.step}", lift, about) if part)
+            commands.append((f"runbook {len(commands) + 1}: {where}", line, wait))
+    return commands, by_hand
 
 
 def _sentence(comment: str) -> str:

@@ -13,7 +13,7 @@ from afterload.estimates import Estimates
 from afterload.findings.dependencies import DependencyStanding, dependency_standings
 from afterload.findings.measured import DWELL_MIN
 from afterload.plan.change import counted, owner_of
-from afterload.plan.runbook import Runbook
+from afterload.plan.runbook import Runbook, is_lift
 from afterload.units import format_duration, format_minutes, format_number, format_rate, format_share
 
 __all__ = ["REFERENCE_LIFT_MIN", "Exercise", "Fault", "build_exercises"]
@@ -58,6 +58,7 @@ class Exercise:
         owners: who carries it out.
         faults: what is broken on purpose; empty where nothing is.
         commands: commands of the runbook that belong to it, each with the minutes to wait after it.
+        step: the step of the runbook that they are from.
         prepares: True if these commands go before the fault, not after it.
         nothing: why the scenario has nothing for it; empty where it has.
     """
@@ -74,6 +75,7 @@ class Exercise:
     commands: tuple[tuple[str, float], ...] = ()
     prepares: bool = False
     nothing: str = ""
+    step: int = 1
 
 
 def build_exercises(estimates: Estimates, runbook: Runbook, coupling: Coupling | None) -> tuple[Exercise, ...]:
@@ -103,11 +105,12 @@ class _Writer:
         self, number: int, key: str, title: str, nothing: str = "", *, steps: Iterable[str] = (),
         expected: Iterable[str] = (), passes: Iterable[str] = (), measured: str = "", owners: Iterable[str] = (),
         faults: Iterable[Fault] = (), commands: Iterable[tuple[str, float]] = (), prepares: bool = False,
+        step: int = 1,
     ) -> Exercise:  # fmt: skip
         named = tuple(dict.fromkeys(owners)) or (owner_of(self.estimates),)
         return Exercise(
             number, key, title, tuple(steps), tuple(expected), tuple(passes), measured, named, tuple(faults),
-            tuple(commands), prepares, nothing,
+            tuple(commands), prepares, nothing, step,
         )  # fmt: skip
 
     def _faults(self, minutes: float) -> tuple[Fault, ...]:
@@ -226,7 +229,7 @@ class _Writer:
                 )
             faults.append(Fault("launches denied", name, denied, group=fleet.resources.auto_scaling_group))
             owners.append(owner_of(self.estimates, fleet))
-        commands = [(c, 0.0) for pause in self.runbook.pauses for c in pause.apply]
+        commands = [(line, 0.0) for pause in self.runbook.pauses for line in (f"# fleet {pause.fleet}", *pause.apply)]
         return self._made(
             number, key, title,
             steps=("pause the automation that removes capacity, by the list of the runbook.",
@@ -322,12 +325,13 @@ class _Writer:
         return self._made(
             number, key, title,
             steps=("begin with every cap of step 4 in force and usual traffic.",
-                   f"lift one cap at a time; hold each for {format_minutes(step.hold_min)}; name who decides."),
+                   f"lift one cap at a time; when a lift is made for every queue, hold it for "
+                   f"{format_minutes(step.hold_min)}; name who decides."),
             expected=expected,
             passes=(f"every lift has an owner and is held, and the whole takes no more than {format_minutes(self._most())}.",
                     "no rise in errors or latency in any hold; one that rises is taken back."),
             measured="From the first lift to the moment when the last one has been held and limits are as on an ordinary day.",
-            owners=step.owners, commands=self._timed(step.commands, step.hold_min),
+            owners=step.owners, commands=self._timed(step.commands, step.hold_min), step=step.number,
         )  # fmt: skip
 
     def _most(self) -> float:
@@ -336,8 +340,15 @@ class _Writer:
 
     @staticmethod
     def _timed(commands: Iterable[str], hold_min: float) -> Iterator[tuple[str, float]]:
-        for command in commands:
-            yield command, 0.0 if command.startswith("#") else hold_min
+        """Each lift is held once, after its last command, however many queues it lifts."""
+        lines = list(commands)
+        starts = [place for place, line in enumerate(lines) if is_lift(line)]
+        ends = {
+            max((place for place in range(first, last) if not lines[place].startswith("#")), default=-1)
+            for first, last in zip(starts, [*starts[1:], len(lines)], strict=True)
+        }
+        for place, line in enumerate(lines):
+            yield line, hold_min if place in ends else 0.0
 
     def _trigger(self, number: int) -> Exercise:
         key, title = (

@@ -69,8 +69,8 @@ NOTHING_ENTERED = Entered()
 def read_kept(path: str | Path) -> dict[str, dict[str, str]]:
     """What people entered into a plan's CSV file, by the line's name; nothing where there is no such file.
 
-    A spreadsheet may have saved it with semicolons or tabs, with a byte order mark, and as UTF-16. Where people added columns, every line
-    of the file has them, so that a column that nobody has filled yet is kept too.
+    A spreadsheet may have saved it with semicolons or tabs, with a byte order mark, or as UTF-16. Where people added columns,
+    every line of the file has them, so that a column that nobody has filled yet is kept too.
     Raises :class:`InputError` where the file is none of ours any more: it is then not overwritten.
     """
     file = Path(path)

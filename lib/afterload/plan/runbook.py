@@ -27,7 +27,18 @@ from afterload.plan.kept import Kept, owner_agreed
 from afterload.plan.objectives import within
 from afterload.units import format_minutes, format_number, format_rate, format_share
 
-__all__ = ["WARM_SHARE", "Lift", "Pause", "Runbook", "RunbookStep", "admission_of", "agreed", "build_runbook"]
+__all__ = [
+    "WARM_SHARE",
+    "Lift",
+    "Pause",
+    "Runbook",
+    "RunbookStep",
+    "admission_of",
+    "agreed",
+    "build_runbook",
+    "is_lift",
+    "is_name",
+]
 
 # A cache counts as filled at this share of its hit rate at rest, as in the coupled recovery.
 WARM_SHARE = 0.9
@@ -279,6 +290,19 @@ class _Writer:
             for name, queue in self.scenario.queues.items()
         ]
 
+    def _part(self, item: Lift) -> str:
+        """What a cap of step 4 assumes, where it binds: a share of the room, or of the queue's part of it."""
+        if not item.binds:
+            return ""
+        queues = self.scenario.queues
+        others = [
+            name
+            for name, queue in queues.items()
+            if name != item.queue and queue.dependency == queues[item.queue].dependency
+        ]
+        room = f"its part of the room while {', '.join(others)} drain{'s' if len(others) == 1 else ''} too"
+        return f", {format_share(self.admission.drain_share)} of {room if others else 'the room'}"
+
     def _within(self) -> Iterator[str]:
         for name, item in self.scenario.dependencies.items():
             bears = item.capacity_per_min or item.tested_rate_per_min
@@ -312,7 +336,7 @@ class _Writer:
             floor = ConsumerCap.of(queue, self.admission.floor_share * queue.service_rate_per_min)
             stand = "at a standstill" if floor.rate_per_min <= 0 else f"at a floor of {floor.words}"
             hold.append(f"queue {name}: consumers {stand}.")
-            commands += held(queue, floor)
+            commands += _for_queue(name, held(queue, floor))
         charges += self._queue_charges()
         for name, item in scenario.dependencies.items():
             if item.direct_rate_per_min > 0:
@@ -320,7 +344,7 @@ class _Writer:
         for pause in self.pauses:
             if pause.status != IN_PLACE:
                 hold.append(f"fleet {pause.fleet}: automation that removes capacity.")
-                commands += pause.apply
+                commands += (f"# fleet {pause.fleet}", *pause.apply)
                 charges.append(_pausing(pause.fleet, pause.owner))
         if not hold:
             return self._step(number, "The scenario has no client, queue, direct traffic or fleet to hold.")
@@ -378,18 +402,25 @@ class _Writer:
         admit, hold, commands = list[str](), list[str](), list[str]()
         for item in self.caps:
             queue = queues[item.queue]
-            admit.append(f"queue {item.queue}: {ORDER_WORDS[queue.order]}, capped at {item.cap.words}.")
-            commands += capped(queue, item.cap)
+            admit.append(
+                f"queue {item.queue}: {ORDER_WORDS[queue.order]}, capped at {item.cap.words}{self._part(item)}."
+            )
+            commands += _for_queue(item.queue, capped(queue, item.cap))
             arrives = self.estimates.queues[item.queue].load.arrivals.mean_tail_per_min
             if item.cap.rate_per_min <= arrives * (1 + 1e-9):
                 hold.append(
                     f"queue {item.queue}: {format_rate(arrives)} arrive, so this cap never drains it; this step does not end "
                     "before less arrives or there is more room."
                 )
-            if queue.goes_stale_after_min is not None:
-                hold.append(
-                    f"queue {item.queue}: work older than {format_minutes(queue.goes_stale_after_min)}, set aside."
-                )
+            if queue.order == "fresh_first":
+                old = format_minutes(queue.sideline_after_min or 0.0)
+                hold.append(f"queue {item.queue}: work older than {old}, set aside.")
+            elif queue.order == "fifo":
+                stale = queue.goes_stale_after_min
+                ends = [item for item in (queue.age_limit_min, queue.deadline_min) if item is not None]
+                is_served = stale is not None and all(end > stale for end in ends)
+                past = f", past {format_minutes(stale)} too" if stale is not None and is_served else ""
+                hold.append(f"queue {item.queue}: nothing of its backlog; in its own order old work goes first{past}.")
             if queue.supersedable_share:
                 hold.append(f"queue {item.queue}: work that later work makes unnecessary, expired.")
         advance = [*(self._baseline(name) for name in queues), *self._within()]
@@ -402,24 +433,42 @@ class _Writer:
         replays = {
             item.target.removeprefix("queues."): item for item in bounded_replay.CHANGE.items(self.estimates)
         }  # fmt: skip
-        aside = [name for name, item in queues.items() if item.order == "fresh_first" or item.goes_stale_after_min]
+        aside = [name for name, item in queues.items() if item.order == "fresh_first"]
         if not replays and not aside:
             return self._step(
                 number, "The scenario sets no work aside and has no dead-letter queue, so nothing is replayed."
             )
-        admit, commands = list[str](), list[str]()
+        admit, hold, commands = list[str](), list[str](), list[str]()
         caps = {item.queue: item.cap for item in self.caps}
         for name in dict.fromkeys((*aside, *replays)):
-            rate = ConsumerCap.of(queues[name], self.admission.replay_share * caps[name].rate_per_min)
-            admit.append(
-                f"queue {name}: set-aside and dead-lettered work at {rate.words} or less, by idempotent handlers."
+            what = " and ".join(
+                words
+                for words, is_here in (("set-aside", name in aside), ("dead-lettered", name in replays))
+                if is_here
             )
-            commands += replays[name].apply if name in replays else ()
+            item, most = self.estimates.queues[name], caps[name].rate_per_min
+            arrives = item.load.arrivals.mean_tail_per_min
+            room = max(0.0, most - arrives)
+            if item.cap is not None:
+                room, _ = bounded_replay.replay_room(item, item.cap, most)
+            room = min(room, self.admission.replay_share * most)
+            per_s = bounded_replay.replay_per_s(room)
+            beside = f"beside {format_rate(arrives)} of new work under its cap of {format_rate(most)}"
+            if per_s < 1:
+                hold.append(
+                    f"queue {name}: {what} work; {format_rate(room)} is left {beside}, too little: after step 6."
+                )
+                continue
+            admit.append(
+                f"queue {name}: {what} work at {format_rate(60.0 * per_s)} or less {beside}, by idempotent handlers."
+            )
+            if name in replays and replays[name].apply:
+                commands += _for_queue(name, bounded_replay.replay_commands(queues[name], per_s))
         advance = [
             f"{name}: nothing waits or is set aside, and the business reconciliation matches." for name in queues
         ]
         charges = self._queue_charges(bounded_replay.CHANGE.id)
-        return self._step(number, admit=admit, commands=commands, advance=advance, charges=charges)
+        return self._step(number, admit=admit, hold=hold, commands=commands, advance=advance, charges=charges)
 
     def _lift(self, number: int) -> RunbookStep:
         if not self.caps:
@@ -435,7 +484,7 @@ class _Writer:
                 # A lift that changes nothing is none; the last one puts back the limits from before all the same.
                 if cap.same_as(before) and not last:
                     continue
-                commands += lifted(queue) if last else capped(queue, cap)
+                commands += _for_queue(item.queue, lifted(queue) if last else capped(queue, cap))
                 words = f"queue {item.queue}, lift {place + 1}" if lifts > 1 else f"queue {item.queue}"
                 if not item.binds:
                     admit.append(
@@ -462,7 +511,7 @@ class _Writer:
             f"{counted(fleets[item.fleet].needed, 'instance')} in service."
             for item in paused
         ]
-        commands = [command for item in paused for command in item.undo]
+        commands = [command for item in paused for command in (f"# fleet {item.fleet}", *item.undo)]
         charges = [_pausing(item.fleet, item.owner) for item in paused]
         return self._step(number, admit=admit, commands=commands, advance=advance, charges=charges)
 
@@ -491,6 +540,22 @@ class _Writer:
         if item.undo:
             yield "Never suspend Launch alone: terminations go on without it."
             yield "After more than 24 h without a launch the provider may suspend processes itself: look before you resume."
+
+
+def is_lift(line: str) -> bool:
+    """True for a line that begins a lift of step 6."""
+    return line.startswith(("# lift ", "# the only lift"))
+
+
+def is_name(line: str) -> bool:
+    """True for a line that names the queue or fleet of the commands after it."""
+    return line.startswith(("# queue ", "# fleet "))
+
+
+def _for_queue(name: str, commands: Iterable[str]) -> Iterator[str]:
+    """Commands of one queue behind a line that names it: a mapping's id alone tells nobody which queue is meant."""
+    yield f"# queue {name}"
+    yield from commands
 
 
 def _edge(signal: SignalRecovery) -> str:

@@ -139,6 +139,20 @@ class TestConcurrency:
         fits = make(parts, (rows.mapping(maximum_concurrency=48), rows.mapping(rows.OTHER, maximum_concurrency=32)))
         assert fits.found("cap-over-tested-rate") == []
 
+    def test_a_cap_beside_a_queue_without_one_gets_its_part_of_the_room(self, make: Make, rows: Any) -> None:
+        """1,800/min each share 2,400/min of room: 1,200/min each, 40 at once of 2 s."""
+        mail = {**rows.QUEUE, "resources": {"event_source_mapping": rows.OTHER}}
+        parts = {"queues": {"orders": rows.QUEUE, "mail": mail}, "dependencies": rows.DEPENDENCIES}
+        made = make(parts, (rows.mapping(maximum_concurrency=60), rows.mapping(rows.OTHER, maximum_concurrency=None)))
+        bare, over = made.one("no-drain-cap"), made.one("cap-over-tested-rate")
+        assert (bare.target, over.target) == ("queues.mail", "queues.orders")
+        assert over.cost.amount == pytest.approx(60 * 30 - 1_200)
+        assert "2,400/min fit, of which its part beside mail is 1,200/min: 600/min too many" in over.cost.words
+        assert [item.steps.apply[0].rpartition("=")[2] for item in (bare, over)] == ["40", "40"]
+        # What an export shows of the other queue counts, not what the scenario says: 20 at once do 600/min of 2,400.
+        shown = make(parts, (rows.mapping(maximum_concurrency=None), rows.mapping(rows.OTHER, maximum_concurrency=20)))
+        assert shown.one("no-drain-cap").steps.apply[0].endswith("MaximumConcurrency=60")
+
     def test_pollers_are_a_cap_of_ten_each(self, make: Make, rows: Any) -> None:
         pollers = {"maximum_concurrency": None, "provisioned_minimum": 3, "provisioned_maximum": 12}
         made = make(rows.queue(), (rows.mapping(**pollers),))
@@ -311,6 +325,19 @@ class TestDeadLetters:
         # 9,000,000 / 30,000 a minute.
         assert item.cost.amount == pytest.approx(300)
         assert item.steps.apply[0].endswith("--max-number-of-messages-per-second 500")
+
+    def test_a_redrive_is_within_the_part_of_the_room(self, make: Make, rows: Any) -> None:
+        """6,000/min each share 3,600/min of room: 1,800/min, less 1,200/min of new work are 10 a second."""
+        mail = {**rows.QUEUE, "service_rate": "6,000/min", "resources": {"event_source_mapping": rows.OTHER}}
+        orders = {**rows.QUEUE, "service_rate": "6,000/min"}
+        parts = {"queues": {"orders": orders, "mail": mail},
+                 "dependencies": {"table": {"tested_rate": "4,200/min", "direct_rate": "600/min"}}}  # fmt: skip
+        exported = (rows.mapping(maximum_concurrency=None), rows.sqs(**rows.SOURCE, max_receive_count=1_000),
+                    rows.dead(approximate_messages=90_000))  # fmt: skip
+        item = make(parts, exported).one("redrive-rate")
+        assert item.cost.amount == pytest.approx(90_000 / 600)
+        assert "Within the tested rate of table the queue has 600/min to spare" in item.cost.words
+        assert item.steps.apply[0].endswith("--max-number-of-messages-per-second 10")
 
     def test_consumers_with_nothing_to_spare(self, make: Make, rows: Any) -> None:
         exported = (

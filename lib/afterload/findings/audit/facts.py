@@ -179,7 +179,7 @@ class Facts:
     @cached_property
     def backlogs(self) -> tuple[Backlog, ...]:
         """Queues of the scenario in their order, then exported resources that none of them names, by name."""
-        named = [self._of_scenario(name) for name in self.estimates.queues]
+        named = self._today([self._of_scenario(name) for name in self.estimates.queues])
         taken = {(each.kind, each.name) for item in named for each in (item.mapping, item.invoke, item.queue) if each}
         unnamed = [item for item in self.inventory.of("lambda.mapping") if (item.kind, item.name) not in taken]
         rest = [self._of_mapping(item) for item in unnamed]
@@ -210,7 +210,7 @@ class Facts:
         function = tail(names.function) or tail(str(mapping.get("function") or "") if mapping else "")
         kind = _KINDS.get(queue.service, "other")
         exported = queue_of(self.inventory, names.queue_url, source_of(mapping) if mapping else None)
-        backlog = Backlog(
+        return Backlog(
             name=name,
             target=f"queues.{name}",
             kind=kind,
@@ -223,11 +223,22 @@ class Facts:
             function_name=function,
             rivals=found.names if isinstance(found, Ambiguous) else (),
         )
-        changes = _exported(queue, backlog)
-        if not changes:
-            return backlog
-        changed = estimate_queue(self.estimates.loaded, name, queue.model_copy(update=changes))
-        return replace(backlog, today=changed)
+
+    def _today(self, named: list[Backlog]) -> list[Backlog]:
+        """The queues of the scenario with what exports show: each alone, and of the others on its dependency."""
+        changes = {item.name: _exported(item.stated.queue, item) for item in named if item.stated is not None}
+        queues = {
+            item.name: item.stated.queue.model_copy(update=changes[item.name])
+            for item in named
+            if item.stated is not None
+        }
+        shared = {queues[name].dependency for name, changed in changes.items() if changed}
+        return [
+            replace(item, today=estimate_queue(self.estimates.loaded, item.name, queues[item.name], queues))
+            if changes[item.name] or queues[item.name].dependency in shared - {None}
+            else item
+            for item in named
+        ]
 
     def _of_mapping(self, mapping: Resource) -> Backlog:
         source = mapping.get("source_kind")

@@ -1,11 +1,11 @@
-"""A rate for the replay of dead-lettered and set-aside work, within the room at its dependency."""
+"""A rate for the replay of dead-lettered and set-aside work, within what its dependency and its consumers have to spare."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from afterload import limits
-from afterload.estimates import Estimates, QueueEstimate
+from afterload.estimates import CapEstimate, Estimates, QueueEstimate
 from afterload.plan.change import (
     DO,
     IN_PLACE,
@@ -23,7 +23,7 @@ from afterload.plan.changes.dlq_receives import dead_letter_arn, dead_lettered
 from afterload.scenario import Queue
 from afterload.units import format_duration, format_rate
 
-__all__ = ["CHANGE"]
+__all__ = ["CHANGE", "replay_commands", "replay_per_s", "replay_room"]
 
 ID = "bounded-replay"
 
@@ -46,17 +46,17 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
         ask = f"{evidence} A safe rate needs {target}.dependency and its tested rate."
         return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
     arrives = item.load.arrivals.mean_tail_per_min
-    room = cap.room_per_min - arrives
-    per_s = min(limits.whole("sqs.redrive_per_s.maximum"), int(room / 60 + 1e-9)) if room > 0 else 0
-    beside = (
-        f"There is room for {format_rate(max(0.0, room))} at {cap.dependency} beside direct traffic and "
-        f"{format_rate(arrives)} of new work"
-    )
+    room, bound = replay_room(item, cap)
+    per_s = replay_per_s(room)
+    most = 60 * limits.value("sqs.redrive_per_s.maximum")
+    beside = f"There is room for {format_rate(room)} beside {format_rate(arrives)} of new work, by {bound}"
     if per_s < 1:
-        ask = f"{evidence} {beside}: too little for any replay. Test it to a higher rate, or replay at a quiet hour."
+        ask = (
+            f"{evidence} {beside}: too little for any replay. Test {cap.dependency} to a higher rate, run more "
+            "consumers, or replay at a quiet hour."
+        )
         return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
     given = queue.replay_rate_per_min
-    most = 60 * limits.value("sqs.redrive_per_s.maximum")
     if given is None and queue.service == "sqs-lambda" and room >= most:
         words = f"{evidence} {beside}: a redrive moves {format_rate(most)} at most."
         return PlanItem(ID, target, NOT_HERE, words, owner=owner)
@@ -72,13 +72,48 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     return PlanItem(
         ID, target, DO, f"{evidence} {beside}.",
         bounds=(
-            f"Bounds the replay at {format_rate(60.0 * per_s)}, so that {cap.dependency} stays within its tested rate; "
-            f"today it is {today}."
+            f"Bounds the replay at {format_rate(60.0 * per_s)}, so that {cap.dependency} stays within its tested rate and new "
+            f"work does not wait for old; today it is {today}."
         ),
         price=_price(item, loaded.scenario.incident.outage_min, per_s),
         owner=owner, apply=apply, undo=undo,
         edit={f"{target}.replay_rate": per_min_text(60.0 * per_s)},
     )  # fmt: skip
+
+
+def replay_room(item: QueueEstimate, cap: CapEstimate, most_per_min: float | None = None) -> tuple[float, str]:
+    """What may be replayed beside new work, in items a minute, and what bounds it, in words.
+
+    The least of the queue's part of the room at its dependency and of what its own consumers do, less what arrives.
+
+    Parameters:
+        item, cap: the queue, and what its dependency leaves it.
+        most_per_min: a cap that is in force during the replay.
+    """
+    bounds = [
+        (cap.part_per_min, _part_words(cap)),
+        (cap.drain_rate_per_min, f"its consumers, which do {format_rate(cap.drain_rate_per_min)}"),
+    ]
+    if most_per_min is not None:
+        bounds.insert(0, (most_per_min, f"its cap of {format_rate(most_per_min)}"))
+    least, words = min(bounds, key=lambda bound: bound[0])
+    return max(0.0, least - item.load.arrivals.mean_tail_per_min), words
+
+
+def _part_words(cap: CapEstimate) -> str:
+    if not cap.others:
+        return f"the {format_rate(cap.room_per_min)} that direct traffic leaves at {cap.dependency}"
+    return f"its part beside {', '.join(cap.others)} of the room at {cap.dependency}, {format_rate(cap.part_per_min)}"
+
+
+def replay_per_s(room_per_min: float) -> int:
+    """The rate of a redrive for a room: whole items a second, and no more than the service moves."""
+    return min(limits.whole("sqs.redrive_per_s.maximum"), int(room_per_min / 60 + 1e-9))
+
+
+def replay_commands(queue: Queue, per_s: int) -> tuple[str, ...]:
+    """What begins the replay of a queue's dead-lettered work at so many items a second."""
+    return _commands(queue, per_s)[0]
 
 
 def _price(item: QueueEstimate, outage_min: float, per_s: int) -> str:

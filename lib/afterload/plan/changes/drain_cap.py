@@ -87,10 +87,15 @@ def _bounded(pollers: Pollers, safe: int) -> Pollers:
 def _bounds(cap: CapEstimate, safe: int, item: QueueEstimate) -> str:
     rate = format_rate(cap_rate_per_min(safe, item.queue.item_time_s or 1.0))
     text = (
-        f"A cap of {safe:,} at once bounds the drain at {rate}, so that {cap.dependency} stays within its tested rate."
+        f"A cap of {safe:,} at once bounds the drain at {rate}, so that {cap.dependency} stays within its tested rate"
     )
+    if cap.others:
+        text += f" while {', '.join(cap.others)} drain{'s' if len(cap.others) == 1 else ''} too, within "
+        text += f"{format_rate(cap.room_per_min - cap.part_per_min)}"
+    text += "."
     if cap.overloads:
-        text += f" Today the drain alone is {format_rate(cap.drain_rate_per_min)} where {format_rate(cap.room_per_min)} fit."
+        its = "of its part fit" if cap.others else "fit"
+        text += f" Today the drain alone is {format_rate(cap.drain_rate_per_min)} where {format_rate(cap.part_per_min)} {its}."
     if cap.ramp_passes_room_after_s is not None and item.queue.concurrency_limit is None:
         after = format_duration(cap.ramp_passes_room_after_s / 60)
         text += (
@@ -102,7 +107,7 @@ def _bounds(cap: CapEstimate, safe: int, item: QueueEstimate) -> str:
 
 
 def _others(estimates: Estimates, item: QueueEstimate, cap: CapEstimate) -> str:
-    """What else drains into the same dependency: each safe cap alone takes all the room."""
+    """What else drains into the same dependency, and this queue's part of the room beside it."""
     others = [
         other
         for other in estimates.queues.values()
@@ -114,7 +119,8 @@ def _others(estimates: Estimates, item: QueueEstimate, cap: CapEstimate) -> str:
     fit = "fit" if together <= cap.room_per_min * (1 + 1e-9) else "do not fit"
     return (
         f" {', '.join(other.name for other in others)} {'drains' if len(others) == 1 else 'drain'} into it too, together "
-        f"{format_rate(together)}, which {fit} the {format_rate(cap.room_per_min)} of room: share the room between them."
+        f"{format_rate(together)}, which {fit} the {format_rate(cap.room_per_min)} of room; its part, by what each can drain, "
+        f"is {format_rate(cap.part_per_min)}."
     )
 
 

@@ -46,20 +46,27 @@ def _find(facts: Facts) -> Iterator[Finding]:
             item = _Capped(backlog, found, today.cap, today.queue.item_time_s)
             by_dependency.setdefault(today.cap.dependency, []).append(item)
     for dependency, capped in by_dependency.items():
-        over = [item for item in capped if item.rate_per_min > item.cap.room_per_min * (1 + 1e-9)]
-        yield from (_alone(facts, item) for item in over)
+        names = {item.backlog.name for item in capped}
+        over = [item for item in capped if item.rate_per_min > _fit(item, names) * (1 + 1e-9)]
+        yield from (_alone(facts, item, _fit(item, names)) for item in over)
         if not over and len(capped) > 1:
             yield from _together(facts, dependency, capped)
 
 
-def _alone(facts: Facts, item: _Capped) -> Finding:
+def _fit(item: _Capped, capped: set[str]) -> float:
+    """What one cap may let through: the queue's part of the room where another drains without a cap, else all of it."""
+    return item.cap.room_per_min if capped.issuperset(item.cap.others) else item.cap.part_per_min
+
+
+def _alone(facts: Facts, item: _Capped, fit: float) -> Finding:
     cap, backlog = item.cap, item.backlog
+    part = cap.part_words if fit < cap.room_per_min else ""
     return Finding(
         ID, backlog.target, "high" if cap.overloads else "medium", item.found.words, item.found.where,
         Cost(
-            f"{rate_words(item.found.concurrency, item.item_time_s)}. {_room(cap)}: "
-            f"{format_rate(item.rate_per_min - cap.room_per_min)} too many.",
-            item.rate_per_min - cap.room_per_min, "items/min",
+            f"{rate_words(item.found.concurrency, item.item_time_s)}. {_room(cap)}{part}: "
+            f"{format_rate(item.rate_per_min - fit)} too many.",
+            item.rate_per_min - fit, "items/min",
         ),
         _steps(facts, item, item.safe), quota=quota(facts, backlog.function_name),
     )  # fmt: skip

@@ -42,6 +42,11 @@ def _finding(facts: Facts, backlog: Backlog, target: str, items: float, how: str
     )
     today = backlog.today
     spare = today.recovery.spare_capacity_per_min if today else None
+    who = "The consumers have"
+    if today is not None and today.cap is not None and spare is not None:
+        part = max(0.0, today.cap.part_per_min - today.load.arrivals.mean_tail_per_min)
+        if part < spare * (1 - 1e-9):
+            spare, who = part, f"Within the tested rate of {today.cap.dependency} the queue has"
     objective = facts.estimates.loaded.scenario.recovery_objective_min
     per_s = int(fastest)
     arn = quoted(None if is_address(target) else target, "DEAD_LETTER_QUEUE_ARN")
@@ -49,7 +54,7 @@ def _finding(facts: Facts, backlog: Backlog, target: str, items: float, how: str
         cost = Cost(f"{words}.", full_min, "min")
     elif spare <= 0:
         cost = Cost(
-            f"{words}; the consumers have nothing to spare for it, so it only makes their backlog longer.",
+            f"{words}; {who[0].lower()}{who[1:]} nothing to spare for it, so it only makes their backlog longer.",
             full_min,
             "min",
         )
@@ -58,7 +63,7 @@ def _finding(facts: Facts, backlog: Backlog, target: str, items: float, how: str
         spare_min = items / min(spare, fastest * 60)
         per_s = max(1, min(per_s, int(spare / 60)))
         cost = Cost(
-            f"{words}. The consumers have {format_rate(spare)} to spare beside new work, so the backlog that it makes lasts "
+            f"{words}. {who} {format_rate(spare)} to spare beside new work, so the backlog that it makes lasts "
             f"{format_duration(spare_min)}.",
             spare_min, "min",
         )  # fmt: skip
