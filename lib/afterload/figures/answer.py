@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from afterload import limits
 from afterload.coupling import CoupledEstimate
-from afterload.errors import ApproximationWarning, MissingEvidenceWarning
+from afterload.errors import ApproximationWarning, LowerBoundWarning, MissingEvidenceWarning
 from afterload.estimates import Doubt, Estimates, QueueEstimate
 from afterload.figures.evidence import evidence_doubts, rest_words, rests
 from afterload.figures.figure import Prose, Table
@@ -22,7 +22,7 @@ from afterload.plan.change import counted, failing
 from afterload.plan.objectives import within
 from afterload.plan.wording import short_worth
 from afterload.plan.worth import CASES, measured_recovery
-from afterload.units import format_duration, format_instant, format_minutes, format_number
+from afterload.units import format_duration, format_instant, format_minutes, format_number, format_rate
 
 __all__ = ["all_doubts", "answer", "first_changes", "headline", "provenance", "spread_sentences"]
 
@@ -263,8 +263,8 @@ def _none_drains(shown: list[PlanItem]) -> str:
     return ""
 
 
-def all_doubts(estimates: Estimates) -> Prose:
-    """Every assumption and doubt behind the figures, each with the part it is about."""
+def all_doubts(estimates: Estimates, recovery: CoupledEstimate | None = None) -> Prose:
+    """Every assumption and doubt behind the figures, those of the coupled recovery too, each with the part it is about."""
     items: list[tuple[str, Doubt]] = [
         (f"queues.{item.name}", doubt) for item in estimates.queues.values() for doubt in item.doubts
     ]
@@ -280,10 +280,30 @@ def all_doubts(estimates: Estimates) -> Prose:
         elif not preset.figures_known:
             words = f"no version is given, so the older figures of {preset.mode} mode are assumed"
             items.append((f"clients.{name}", Doubt(MissingEvidenceWarning, words)))
+    items += _dependency_doubts(estimates)
+    for doubt in () if recovery is None else recovery.coupling.doubts:
+        # The words of these begin with the part.
+        part, _, words = doubt.text.partition(": ")
+        if not any(words == other.text for _, other in items):
+            items.append((part, Doubt(doubt.kind, words)))
     if not items:
-        text = "Beside published limits and client presets no default was used, and no figure is a known lower bound."
+        text = (
+            "Beside published limits, client presets and the defaults of fields that the scenario leaves out nothing was "
+            "assumed, and no figure is a known lower bound."
+        )
         return Prose(f"<p>{text}</p>", text)
     return doubts(items)
+
+
+def _dependency_doubts(estimates: Estimates) -> Iterator[tuple[str, Doubt]]:
+    """A tested rate that stands in for a capacity: a load test shows what is borne, not where it ends."""
+    for name, item in estimates.loaded.scenario.dependencies.items():
+        if item.capacity_per_min is None:
+            words = (
+                f"no capacity is given, so the tested rate of {format_rate(item.tested_rate_per_min)} is taken for it, which "
+                "it is only known to bear: it may collapse later and heal sooner than computed"
+            )
+            yield f"dependencies.{name}", Doubt(LowerBoundWarning, words)
 
 
 PACKAGES = ("afterload", "numpy", "pandas", "altair", "pydantic", "papermill", "nbclient", "nbconvert", "ipykernel")
