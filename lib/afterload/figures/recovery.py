@@ -17,7 +17,9 @@ from afterload.model.uncertainty import Spread
 from afterload.units import format_count, format_minutes, format_rate, format_share
 
 __all__ = [
+    "coupled_end",
     "coupled_sentences",
+    "differing_queues",
     "differing_sentences",
     "movers_figure",
     "recovery_answer",
@@ -82,18 +84,42 @@ def recovery_answer(estimate: CoupledEstimate | None) -> Prose:
 SAME_SHARE = 0.02
 
 
+def differing_queues(estimate: CoupledEstimate | None, alone: Mapping[str, QueueEstimate]) -> frozenset[str]:
+    """Queues whose drain is another one once everything acts on each other, as the scenario starts."""
+    if estimate is None:
+        return frozenset()
+    result = estimate.today.result
+    found = {
+        name: (_reached(result.drain_min[0, place]), alone[name].drain_min)
+        for place, name in enumerate(estimate.coupling.queues)
+    }
+    return frozenset(name for name, (coupled, single) in found.items() if not _is_same(coupled, single))
+
+
+def _is_same(coupled: float | None, single: float | None) -> bool:
+    if coupled is None or single is None:
+        return coupled is single
+    return abs(coupled - single) <= SAME_SHARE * max(coupled, single)
+
+
+def coupled_end(estimate: CoupledEstimate, name: str) -> tuple[float | None, str]:
+    """When first-attempt age of a queue is back with everything acting on each other: minutes or None, and in words."""
+    result, place = estimate.today.result, estimate.coupling.queues.index(name)
+    value = result.fresh_age_back_min[0, place]
+    return _reached(value), _text(result, value)
+
+
 def differing_sentences(estimate: CoupledEstimate | None, alone: Mapping[str, QueueEstimate]) -> list[str]:
     """Queues whose recovery is another one once everything acts on each other, as the scenario starts."""
     if estimate is None:
         return []
     found = []
+    differing = differing_queues(estimate, alone)
     result = estimate.today.result
     for place, name in enumerate(estimate.coupling.queues):
+        if name not in differing:
+            continue
         coupled, single = _reached(result.drain_min[0, place]), alone[name].drain_min
-        if coupled == single:
-            continue
-        if coupled is not None and single is not None and abs(coupled - single) <= SAME_SHARE * max(coupled, single):
-            continue
         down = [
             other
             for at, other in enumerate(estimate.coupling.dependencies)
