@@ -154,3 +154,22 @@ def test_the_answer_names_the_backlog_of_every_queue(tmp_path):
         "Waiting at the restore in other queues, each taken alone: a 17,200 items (drained 287 min after it), b 34,400 items "
         "(drained 287 min after it)."
     ) in shown
+
+
+def test_what_is_simulated_from_the_restore_on_has_no_line_before_it():
+    """600 instances run before the restore and 3,600 are needed: no line may begin at none."""
+    figure = Workbook(load_scenario(ORDERS)).recovery_course()
+    points = [
+        row for part in figure.chart["vconcat"] for layer in part["layer"] for row in layer["data"]["values"] if "what" in row
+    ]
+    first = {}
+    for row in points:
+        first.setdefault(row["what"], row)
+    for what in ("attempts on orders-table", "checkout-api in service"):
+        assert first[what]["from_restore"] >= 0
+        assert first[what]["value"] > 0
+    assert first["checkout-api in service"]["value"] >= 600
+    assert first["orders, live"]["from_restore"] == -172
+    words = "Attempts and instances in service are simulated from the restore on"
+    assert words in figure.alt
+    assert any(words in note for note in figure.notes)

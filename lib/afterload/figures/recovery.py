@@ -218,9 +218,12 @@ def _values(estimate: CoupledEstimate, variant: Variant, clock: Clock) -> tuple[
     kept = thin(
         course.times_min, *(course.live.T[:4] if course.live.size else ()), limit=max(8, min(200, 900 // curves))
     )
+    # Attempts and launches are simulated from the restore on, and each row holds those of the step that ends with it.
+    begun = np.flatnonzero(course.times_min > 0.0)[:1]
+    kept = np.union1d(kept, begun)
     times = course.times_min[kept]
 
-    def points(what: str, curve: Any) -> list[dict[str, Any]]:
+    def points(what: str, curve: Any, since: float = -np.inf) -> list[dict[str, Any]]:
         return [
             {
                 "what": what,
@@ -229,8 +232,11 @@ def _values(estimate: CoupledEstimate, variant: Variant, clock: Clock) -> tuple[
                 "value": round(float(v), 3),
             }
             for t, v in zip(times, curve[kept], strict=True)
+            if t >= since
         ]
 
+
+    begin = float(course.times_min[begun[0]]) if begun.size else 0.0
     backlog = [
         point
         for place, name in enumerate(coupling.queues)
@@ -245,13 +251,13 @@ def _values(estimate: CoupledEstimate, variant: Variant, clock: Clock) -> tuple[
     ]
     load: list[dict[str, Any]] = []
     for place, name in enumerate(coupling.dependencies):
-        load += points(f"attempts on {name}", course.attempts_per_min[:, place])
+        load += points(f"attempts on {name}", course.attempts_per_min[:, place], begin)
         capacity = np.full_like(course.times_min, coupling.system.dependencies[place].capacity_per_min)
         load += points(f"capacity of {name}", capacity)
     serving = [
         point
         for place, name in enumerate(coupling.fleets)
-        for point in points(f"{name} in service", course.in_service[:, place])
+        for point in points(f"{name} in service", course.in_service[:, place], begin)
     ]
     return [backlog, ages, load, serving], float(course.times_min[-1] - course.times_min[0])
 
@@ -305,6 +311,7 @@ def _course(estimate: CoupledEstimate, variant: Variant, title: str) -> Figure:
         }
         for place, name in enumerate(coupling.queues)
     ]
+    begins = _begins(coupling)
     steps = [f"{band['step']} {format_minutes(band['minutes'])}" for band in bands]
     return Figure(
         title=title,
@@ -320,8 +327,21 @@ def _course(estimate: CoupledEstimate, variant: Variant, title: str) -> Figure:
             f"Curves of the recovery on one time axis, {variant.name}. "
             + " ".join(f"{record['queue']} is empty {record['empty after']}." for record in records)
             + (f" Bands of the steps: {'; '.join(steps)}." if steps else "")
+            + f" {begins}"
         ).strip(),
-        notes=tuple([f"Steps: {'; '.join(steps)}."] if steps else []),
+        notes=tuple(text for text in (f"Steps: {'; '.join(steps)}." if steps else "", begins) if text),
+    )
+
+
+def _begins(coupling: Coupling) -> str:
+    """What the curves leave out before the restore; no words where they leave out nothing."""
+    what = [*(["attempts"] if coupling.dependencies else []), *(["instances in service"] if coupling.fleets else [])]
+    if not what:
+        return ""
+    words = " and ".join(what)
+    return (
+        f"{words[0].upper()}{words[1:]} are simulated from the restore on, so their lines and the table begin there; what piles "
+        "up in the outage is known from the rates."
     )
 
 
