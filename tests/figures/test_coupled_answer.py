@@ -160,7 +160,11 @@ def test_what_is_simulated_from_the_restore_on_has_no_line_before_it():
     """600 instances run before the restore and 3,600 are needed: no line may begin at none."""
     figure = Workbook(load_scenario(ORDERS)).recovery_course()
     points = [
-        row for part in figure.chart["vconcat"] for layer in part["layer"] for row in layer["data"]["values"] if "what" in row
+        row
+        for part in figure.chart["vconcat"]
+        for layer in part["layer"]
+        for row in layer["data"]["values"]
+        if "what" in row
     ]
     first = {}
     for row in points:

@@ -235,7 +235,6 @@ def _values(estimate: CoupledEstimate, variant: Variant, clock: Clock) -> tuple[
             if t >= since
         ]
 
-
     begin = float(course.times_min[begun[0]]) if begun.size else 0.0
     backlog = [
         point
