@@ -139,7 +139,7 @@ class Workbook(Results):
 
     def doubts(self) -> Prose:
         """Assumptions and doubts behind the figures."""
-        return answer.all_doubts(self.estimates)
+        return answer.all_doubts(self.estimates, self.recovery)
 
     def evidence(self) -> Table:
         """What the headline numbers rest on."""

@@ -144,13 +144,13 @@ def check(file: str | None, example: str | None, overrides: tuple[str, ...]) -> 
     from afterload.coupling import couple, estimate_recovery
     from afterload.estimates import estimate
     from afterload.figures.answer import spread_sentences
-    from afterload.figures.recovery import differing_sentences
+    from afterload.figures.recovery import differing_queues, differing_sentences
     from afterload.figures.summary import summary
 
     estimates = estimate(loaded)
-    echo("\n".join(summary(estimates)))
     coupling = couple(loaded)
     recovery = None if coupling is None else estimate_recovery(coupling)
+    echo("\n".join(summary(estimates, differing_queues(recovery, estimates.queues))))
     for line in (*spread_sentences(estimates, recovery), *differing_sentences(recovery, estimates.queues)):
         echo(line)
 

@@ -18,7 +18,7 @@ import pytest
 from afterload.batch.charts import changes_figure, stale_figure
 from afterload.batch.index import index_html, index_json
 from afterload.batch.portfolio import Portfolio, build_portfolio
-from afterload.batch.wording import limit_name
+from afterload.batch.wording import limit_name, summary
 
 Make = Callable[..., dict[str, Any]]
 Records = list[dict[str, Any]]
@@ -133,7 +133,8 @@ def test_the_page_shows_what_a_change_destroys(bare: Make, line: Make) -> None:
     words = words_of(portfolio)
     for text in (
         "“Age limit”: 314 min stale and 314 min of drain at 1 team of the 2 where it is open, for about 2 person-days. "
-        "It drops 188,400 items that are done today: expired, discarded or lost.",
+        "It drops 188,400 items there that are done today: expired, discarded or lost. 1 other line, which buys nothing alone, "
+        "would take 2 person-days more.",
         "314 min stale; drops 188,400 items", "11,932 EUR", "loses 40 EUR", "1 team, 1 line", "2 teams, 2 lines",
     ):  # fmt: skip
         assert text in words, text
@@ -144,6 +145,24 @@ def test_the_page_shows_what_a_change_destroys(bare: Make, line: Make) -> None:
         ("Age limit", "314 min", "314 min", "188,400"), ("Fresh first", "100 min", "0 min", "0"),
     ]  # fmt: skip
     assert {tip["field"] for tip in figure.chart["encoding"]["tooltip"]} >= {"items dropped", "open at"}
+
+
+def test_minutes_days_and_items_of_a_sentence_are_of_the_same_lines(bare: Make, line: Make) -> None:
+    """One line buys 300 min and drops 1,000 items; the other buys nothing and would drop 500 more."""
+    buying = line("age-limit", bought_min=300.0, stale_bought_min=200.0, lost_more=1_000.0)
+    idle = line("age-limit", id="age-limit:queues.other", bought_min=0.0, stale_bought_min=0.0, lost_more=500.0)
+    portfolio = build_portfolio([bare("Orders", plan=[buying, idle])])
+    (total,) = portfolio.changes
+    assert (total.lost_more, total.buying_lost_more) == (1_500, 1_000)
+    sentence = next(text for text in summary(portfolio) if "buys most" in text)
+    assert "for about 2 person-days. It drops 1,000 items there" in sentence
+    assert sentence.endswith(
+        "1 other line, which buys nothing alone, would take 2 person-days more and drop 500 more items."
+    )
+    figure = changes_figure(portfolio)
+    assert figure is not None
+    assert figure.table.rows[0][3] == "1,000"
+    assert "with 1,000 items dropped there" in figure.alt
 
 
 def test_the_page_marks_what_is_met_alone_and_missed_together(bare: Make, queue: Make) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from afterload.chapters import Workbook
-from afterload.scenario import load_scenario
+from afterload.resources import resource
+from afterload.scenario import load_scenario, load_scenario_text
 
 ORDERS = "builtin:scenarios/orders.yaml"
 
@@ -27,6 +28,48 @@ def test_a_drain_that_pushes_its_dependency_down_is_said_first():
     assert page.html.index("alone would take") < page.html.index("af-headline")
 
 
+def tile(page):
+    return next(line for line in page.text.split("\n") if "of stale processing" in line and "(inputs" in line)
+
+
+def test_the_first_tile_carries_the_coupled_result():
+    # 2,500/min of drain never end behind a table that bears 3,000/min; alone they take 331 min of stale processing.
+    words = "never at these rates fresh work is on time again with everything acting on each other"
+    assert tile(answer("queues.orders.service_rate=2500/min")).startswith(
+        f"{words} (orders; alone 331 min of stale processing)"
+    )
+    slower = tile(answer("queues.orders.fleet=checkout-api"))
+    assert slower.startswith("516 min of stale processing (orders alone; with everything acting on each other")
+    assert tile(answer()).startswith("516 min of stale processing (orders) (inputs")
+
+
+def test_a_tested_rate_in_place_of_a_capacity_is_a_lower_bound():
+    """A load test shows what is borne; the capacity is at least that."""
+    words = "no capacity is given, so the tested rate of 3,000/min is taken for it"
+    shown = Workbook(load_scenario(ORDERS)).doubts().text
+    assert f"Lower bound (dependencies.orders-table): {words}" in shown
+    given = Workbook(load_scenario(ORDERS, ["dependencies.orders-table.capacity=4000/min"])).doubts().text
+    assert "Lower bound" not in given
+    assert "no figure is a known lower bound" in given
+
+
+def test_what_the_coupled_recovery_assumes_is_among_the_doubts():
+    # A range of a tested rate counts for nothing where the capacity is given.
+    table, values = (
+        "dependencies.orders-table",
+        ("capacity=4000/min", "tested_rate.low=2900/min", "tested_rate.high=3100/min"),
+    )
+    paths = (table, f"uncertain.{table}", f"uncertain.{table}")
+    changes = [f"{path}.{value}" for path, value in zip(paths, values, strict=True)]
+    book = Workbook(load_scenario(ORDERS, changes))
+    assert book.recovery is not None
+    assert book.recovery.coupling.doubts
+    for doubt in book.recovery.coupling.doubts:
+        part, _, words = doubt.text.partition(": ")
+        assert f"{words}." in book.doubts().text
+        assert part in book.doubts().text
+
+
 def test_a_fleet_that_is_missing_makes_it_longer():
     page = answer("queues.orders.fleet=checkout-api")
     assert "with its dependency, retries and fleets acting on each other it is drained" in page.text
@@ -46,7 +89,10 @@ def test_check_says_the_same(rate, capsys, monkeypatch):
 
     monkeypatch.setattr(sys, "argv", ["afterload", "check", ORDERS, "--set", f"queues.orders.service_rate={rate}"])
     cli.main()
-    assert ("it is never drained" in capsys.readouterr().out) is (rate == "2500/min")
+    said = capsys.readouterr().out
+    assert ("it is never drained" in said) is (rate == "2500/min")
+    # The drain of the summary's line is that of the queue alone.
+    assert (", queue alone." in said) is (rate == "2500/min")
 
 
 RANGE = ("uncertain.queues.orders.service_rate.low=1600/min", "uncertain.queues.orders.service_rate.high=2000/min")
@@ -81,3 +127,53 @@ def test_check_says_p10_to_p90_and_the_verdict(capsys, monkeypatch):
     shown = capsys.readouterr().out
     [line] = [line for line in shown.splitlines() if "P90" in line]
     assert line in answer("recovery_objective=400 min", *RANGE).text
+
+
+def test_a_range_whose_ends_read_the_same_is_one_number():
+    same = (
+        "uncertain.queues.orders.service_rate.low=1799.9/min",
+        "uncertain.queues.orders.service_rate.high=1800.1/min",
+    )
+    page = answer(*same)
+    assert "\n344 min P10 to P90 until fresh work is on time" in page.text
+    assert "344 min to 344 min" not in page.text
+    assert "back at baseline 344 min (P10 and P90 alike) after the restore" in page.text
+
+
+def test_the_answer_names_the_backlog_of_every_queue(tmp_path):
+    """172 min x 100/min and x 200/min wait, and 60/min and 120/min are left to work them off: 287 min each."""
+    text = resource("data", "scenarios", "orders.yaml").read_text(encoding="utf-8")
+    more = "".join(
+        f"  {name}: {{arrival_rate: {arrives}/min, service_rate: {served}/min, retention: 4 days}}\n"
+        for name, arrives, served in (("a", 100, 160), ("b", 200, 320))
+    )
+    assert text.count("\nqueues:\n") == 1
+    text = text.replace("\nqueues:\n", f"\nqueues:\n{more}")
+    shown = Workbook(load_scenario_text(text, tmp_path / "t.yaml")).answer().text
+    assert (
+        "Waiting at the restore in other queues, each taken alone: a 17,200 items (drained 287 min after it), b 34,400 items "
+        "(drained 287 min after it)."
+    ) in shown
+
+
+def test_what_is_simulated_from_the_restore_on_has_no_line_before_it():
+    """600 instances run before the restore and 3,600 are needed: no line may begin at none."""
+    figure = Workbook(load_scenario(ORDERS)).recovery_course()
+    points = [
+        row
+        for part in figure.chart["vconcat"]
+        for layer in part["layer"]
+        for row in layer["data"]["values"]
+        if "what" in row
+    ]
+    first = {}
+    for row in points:
+        first.setdefault(row["what"], row)
+    for what in ("attempts on orders-table", "checkout-api in service"):
+        assert first[what]["from_restore"] >= 0
+        assert first[what]["value"] > 0
+    assert first["checkout-api in service"]["value"] >= 600
+    assert first["orders, live"]["from_restore"] == -172
+    words = "Attempts and instances in service are simulated from the restore on"
+    assert words in figure.alt
+    assert any(words in note for note in figure.notes)

@@ -229,6 +229,30 @@ def test_the_sections_here_are_all_sections(shown: Shown) -> None:
     assert set(shown("orders")) == public
 
 
+def unit_charts(spec: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(spec, dict):
+        if isinstance(spec.get("mark"), dict) and "encoding" in spec:
+            yield spec
+        for value in spec.values():
+            yield from unit_charts(value)
+    elif isinstance(spec, list):
+        for value in spec:
+            yield from unit_charts(value)
+
+
+def test_legends_of_lines_show_their_symbols(shown: Shown, name: str) -> None:
+    """Points that are there for the tooltip alone are nearly invisible, and a legend would take their opacity."""
+    for figure in figures(shown(name)).values():
+        for chart in unit_charts(figure.chart):
+            point = chart["mark"].get("point")
+            if not isinstance(point, dict) or point.get("opacity", 1) >= 0.5:
+                continue
+            for channel in ("color", "strokeDash"):
+                encoding = chart["encoding"].get(channel, {})
+                if "field" in encoding and encoding.get("legend", {}) is not None:
+                    assert encoding.get("legend", {}).get("symbolOpacity") == 1, (figure.title, channel)
+
+
 def test_no_axis_of_time_has_a_domain_of_its_own(shown: Shown, name: str) -> None:
     """The page draws without eval, and there a domain of milliseconds puts every mark at the left edge."""
 

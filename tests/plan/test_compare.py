@@ -47,6 +47,28 @@ def test_done_and_undone(queue):
     assert "Undone since: drain-cap:queues.q." in compare_answer(back).text
 
 
+def test_a_drain_that_became_endless_is_said_once(queue):
+    """With 1,100/min of service for 1,200/min that arrive the backlog never drains: no line that bought nothing is news."""
+    before, after = snapshot(queue()), snapshot(queue(service_rate="1,100/min"))
+    idle = {name for name, line in before.lines.items() if line == ("to do", "0 min")}
+    endless = {name for name, line in after.lines.items() if line == ("to do", "see worth")}
+    assert idle & endless
+    for found in (compare(before, after), compare(after, before)):
+        assert set(found.quiet) == idle & endless
+        assert not idle & endless & {item.name for item in found.lines}
+        assert "never" in {text for item in found.results for text in (item.before, item.after)}
+        text = compare_text(found)
+        assert "only because the drain ends in one and never in the other." in text
+        assert text.count("see worth") == sum("see worth" in item.before + item.after for item in found.lines)
+
+
+def test_a_line_that_makes_a_drain_endless_is_news():
+    """It reads 'see worth' too, but the drain of the scenario ends."""
+    one = Snapshot("a", {}, {}, {"x": ("to do", "0 min")})
+    other = Snapshot("b", {}, {}, {"x": ("to do", "see worth")})
+    assert [item.name for item in compare(one, other).lines] == ["x"]
+
+
 def test_added_and_removed_parts(queue, make):
     found = compare(
         snapshot(queue()), snapshot(make(clients={"c": {"sdk": "boto3", "version": "1.44.0", "number": 1}}))

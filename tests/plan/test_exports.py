@@ -97,7 +97,7 @@ def test_markdown_shows_names_as_they_are(make: Make, name: str) -> None:
     assert "<script>" not in outside
     rows = [line for line in outside.splitlines() if line.startswith("| ")]
     for row in rows[: 2 + len(made.plan.about)]:
-        assert len(re.findall(r"(?<!\\)\|", row)) == 7, row
+        assert len(re.findall(r"(?<!\\)\|", row)) == 8, row
     escaped = re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", name)
     assert escaped in outside
     headings = [line for line in outside.splitlines() if line.startswith("#")]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.plan.test_catalogue import LASTING, MISSING, STAYS, fleet, one
 
-from afterload.figures.plan import plan_details
+from afterload.figures.plan import plan_details, plan_table
 from afterload.plan import build_plan, plan_csv, plan_json, plan_markdown
 from afterload.plan.price import Headroom, headroom_words, net_of
 from afterload.plan.trackers import github_json
@@ -156,6 +156,14 @@ class TestStaleMinutes:
         assert (item.today_min, item.planned_min) == (pytest.approx(344), pytest.approx(344))
         assert net.stale_min == pytest.approx(334)
         assert net.amount == pytest.approx(334 * 50 - days * 800)
+        # The plan's table, its Markdown and its files show both, with prices and without.
+        priceless = make(**one(**LASTING))
+        for shown in (made, priceless):
+            (row,) = [line for line in plan_table(shown.plan).rows if line[1].startswith("Fresh work first")]
+            assert row[4:6] == ("334 min", "0 min")
+            assert "| to do | 334 min | 0 min |" in plan_markdown(shown.plan, shown.estimates)
+            (line,) = [r for r in csv.DictReader(io.StringIO(plan_csv(shown.plan), newline="")) if r["id"] == item.id]
+            assert (float(line["stale_bought_min"]), float(line["bought_min"])) == (pytest.approx(334), 0)
         words = money_words(made.plan, item)
         assert f"saves {334 * 50 - days * 800:,.0f} EUR net, with 334 stale minutes fewer in each." in words
         record = next(r for r in json.loads(plan_json(made.plan, made.estimates))["changes"] if r["id"] == item.id)

@@ -28,6 +28,7 @@ class ChangeTotal:
         ends_never, makes_never: teams at which it brings first-attempt age or the drain from never to some time, alone, and
             the reverse.
         lost_more, lost_fewer: sums of items expired, discarded or lost more and fewer than today, each line alone.
+        buying_lost_more: the first of these over the lines that buy.
         effort_days, buying_effort_days: sums over all lines, and over those that buy alone.
         saves, costs_effort: by currency, over the teams that give costs: what the plan says that it saves in one event, which
             may be below zero, and its effort.
@@ -49,6 +50,7 @@ class ChangeTotal:
     ends_never: int
     makes_never: int
     lost_more: float
+    buying_lost_more: float
     lost_fewer: float
     effort_days: float
     buying_effort_days: float
@@ -99,7 +101,6 @@ def _total(change: str, uses: list[tuple[Record, Line]]) -> ChangeTotal:
             effort[costs["currency"]] += line["effort_days"] * costs["person_day"]
     buying = [(record, line) for record, line in uses if buys(line)]
     top, most = _top(buying)
-    lost = [line.get("lost_more") or 0.0 for _, line in uses]
 
     def total(name: str) -> float:
         return float(sum(line.get(name) or 0.0 for _, line in uses))
@@ -118,8 +119,9 @@ def _total(change: str, uses: list[tuple[Record, Line]]) -> ChangeTotal:
         cost_min=total("cost_min"),
         ends_never=_teams(use for use in uses if use[1]["ends_never"] or use[1].get("stale_ends_never")),
         makes_never=_teams(use for use in uses if use[1].get("makes_never")),
-        lost_more=float(sum(max(0.0, each) for each in lost)),
-        lost_fewer=float(sum(max(0.0, -each) for each in lost)),
+        lost_more=_dropped(uses),
+        buying_lost_more=_dropped(buying),
+        lost_fewer=float(sum(max(0.0, -(line.get("lost_more") or 0.0)) for _, line in uses)),
         effort_days=total("effort_days"),
         buying_effort_days=float(sum(line["effort_days"] for _, line in buying)),
         saves=dict(sorted(saves.items())),
@@ -127,6 +129,10 @@ def _total(change: str, uses: list[tuple[Record, Line]]) -> ChangeTotal:
         top_team=top,
         top_min=most,
     )
+
+
+def _dropped(uses: Iterable[tuple[Record, Line]]) -> float:
+    return float(sum(max(0.0, line.get("lost_more") or 0.0) for _, line in uses))
 
 
 def _teams(uses: Iterable[tuple[Record, Line]]) -> int:

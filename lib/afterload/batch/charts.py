@@ -20,8 +20,8 @@ STALE_METHOD = (
 CHANGES_METHOD = (
     "Each open line of each team's plan alone, against that team's recovery today; the sum over all teams, ranked by minutes "
     "stale (first-attempt age back at baseline), with minutes of drain (empty backlogs) beside. Items dropped: expired, "
-    "discarded or lost more than today, summed over the lines that drop more. Two changes at one team overlap, so bars do not "
-    "add up. Lines that end a never count as teams, not as minutes."
+    "discarded or lost more than today, summed over the lines that buy and drop more. Two changes at one team overlap, so "
+    "bars do not add up. Lines that end a never count as teams, not as minutes."
 )
 _SHORT = 44
 
@@ -118,7 +118,7 @@ def changes_figure(portfolio: Portfolio) -> Figure | None:
     kinds = ("minutes stale", "minutes of drain")
     values = [
         {
-            "change": item.title, "measure": kind, "minutes": minutes, "items dropped": item.lost_more,
+            "change": item.title, "measure": kind, "minutes": minutes, "items dropped": item.buying_lost_more,
             "teams": item.buying_teams, "open at": item.teams,
         }
         for item in shown
@@ -156,7 +156,8 @@ def changes_figure(portfolio: Portfolio) -> Figure | None:
     )
     rows = tuple(
         (
-            item.title, format_minutes(item.stale_bought_min), format_minutes(item.bought_min), format_count(item.lost_more),
+            item.title, format_minutes(item.stale_bought_min), format_minutes(item.bought_min),
+            format_count(item.buying_lost_more),
             format_count(item.buying_teams), format_count(item.teams),
         )
         for item in shown
@@ -174,5 +175,5 @@ def changes_figure(portfolio: Portfolio) -> Figure | None:
 def _most(item: ChangeTotal) -> str:
     return (
         f"{item.title}, {format_minutes(item.stale_bought_min)} stale and {format_minutes(item.bought_min)} of drain at "
-        f"{format_count(item.buying_teams)} teams, with {format_count(item.lost_more)} items dropped"
+        f"{format_count(item.buying_teams)} teams, with {format_count(item.buying_lost_more)} items dropped there"
     )

@@ -245,14 +245,28 @@ def _top_change(top: ChangeTotal) -> str:
     where = f"{counted(top.buying_teams, 'team')} of the {top.teams:,} where it is open"
     if top.buying_teams == top.teams:
         where = counted(top.teams, "team")
+    # Minutes, days and items of one sentence are those of the same lines: the ones that buy.
     price = (
-        f"It drops {counted(top.lost_more, 'item')} that are done today: expired, discarded or lost."
-        if top.lost_more >= 1
-        else "No more items expire or are discarded for it."
+        f"It drops {counted(top.buying_lost_more, 'item')} there that are done today: expired, discarded or lost."
+        if top.buying_lost_more >= 1
+        else "No more items expire or are discarded there for it."
     )
     return (
         f"The change that buys most is “{top.title}”: {' and '.join(minutes)} at {where}, for about "
-        f"{days(top.buying_effort_days, 'person-day')}. {price}"
+        f"{days(top.buying_effort_days, 'person-day')}. {price}{_other_lines(top)}"
+    )
+
+
+def _other_lines(top: ChangeTotal) -> str:
+    """What the lines that buy nothing would take and drop beside those that buy; no words where all lines buy."""
+    others = top.lines - top.buying_lines
+    if others == 0:
+        return ""
+    drops = top.lost_more - top.buying_lost_more
+    dropping = f" and drop {counted(drops, 'more item')}" if drops >= 1 else ""
+    return (
+        f" {counted(others, 'other line').capitalize()}, which {'buys' if others == 1 else 'buy'} nothing alone, would take "
+        f"{days(top.effort_days - top.buying_effort_days, 'person-day')} more{dropping}."
     )
 
 

@@ -9,11 +9,11 @@ from importlib.metadata import PackageNotFoundError, version
 
 from afterload import limits
 from afterload.coupling import CoupledEstimate
-from afterload.errors import ApproximationWarning, MissingEvidenceWarning
+from afterload.errors import ApproximationWarning, LowerBoundWarning, MissingEvidenceWarning
 from afterload.estimates import Doubt, Estimates, QueueEstimate
 from afterload.figures.evidence import evidence_doubts, rest_words, rests
 from afterload.figures.figure import Prose, Table
-from afterload.figures.recovery import SAME_SHARE, coupled_sentences, differing_sentences
+from afterload.figures.recovery import SAME_SHARE, coupled_end, coupled_sentences, differing_sentences
 from afterload.figures.retries import calls_in_words
 from afterload.figures.words import NEVER, doubts, span
 from afterload.model.retries import stack as stack_of
@@ -22,25 +22,28 @@ from afterload.plan.change import counted, failing
 from afterload.plan.objectives import within
 from afterload.plan.wording import short_worth
 from afterload.plan.worth import CASES, measured_recovery
-from afterload.units import format_duration, format_instant, format_minutes, format_number
+from afterload.units import format_duration, format_instant, format_minutes, format_number, format_rate
 
 __all__ = ["all_doubts", "answer", "first_changes", "headline", "provenance", "spread_sentences"]
 
 SHOWN_CHANGES = 3
+# Queues beside the worst one that the answer names.
+SHOWN_QUEUES = 6
 # What a line can buy most of, by measure.
 MOST = {"empty_min": "drain", "fresh_min": "stale processing"}
 # Minutes below this are those of rounding.
 ROUNDING_MIN = 1e-6
 
 
-def headline(estimates: Estimates) -> list[tuple[str, str]]:
-    """The few numbers that matter, each as a large text and what it is."""
+def headline(estimates: Estimates, recovery: CoupledEstimate | None = None) -> list[tuple[str, str]]:
+    """The few numbers that matter, each as a large text and what it is.
+
+    With a recovery, what differs once everything acts on each other is told with the time of the queue alone.
+    """
     found = []
     queue, stack, fleet = estimates.worst_queue, estimates.worst_stack, estimates.slowest_fleet
     if queue is not None:
-        stale = NEVER if queue.stale_min is None else format_minutes(queue.stale_min)
-        words = "fresh work is on time again" if queue.stale_min is None else "of stale processing"
-        found.append((stale, f"{words} ({queue.name})"))
+        found.append(_stale_tile(queue, recovery))
     if stack is not None:
         found.append(
             (
@@ -53,6 +56,41 @@ def headline(estimates: Estimates) -> list[tuple[str, str]]:
     return found
 
 
+def _stale_tile(queue: QueueEstimate, recovery: CoupledEstimate | None) -> tuple[str, str]:
+    """Stale minutes of a queue, with what becomes of them where everything acts on each other."""
+    alone = NEVER if queue.stale_min is None else format_minutes(queue.stale_min)
+    words = "fresh work is on time again" if queue.stale_min is None else "of stale processing"
+    if recovery is None:
+        return alone, f"{words} ({queue.name})"
+    coupled, end = coupled_end(recovery, queue.name)
+    back = queue.fresh_age_back_min
+    if coupled == back or (coupled is not None and back is not None and _is_alike(coupled, back)):
+        return alone, f"{words} ({queue.name}{_endless(recovery, queue.name)})"
+    if coupled is None:
+        return end, (
+            f"fresh work is on time again with everything acting on each other ({queue.name}; alone {alone} {words})"
+        )
+    return alone, (
+        f"{words} ({queue.name} alone; with everything acting on each other fresh work is on time {end} after the restore)"
+    )
+
+
+def _is_alike(one: float, other: float) -> bool:
+    return abs(one - other) <= SAME_SHARE * max(one, other)
+
+
+def _endless(recovery: CoupledEstimate, shown: str) -> str:
+    """That other queues have no end with everything acting on each other, beside a tile whose queue has one."""
+    if coupled_end(recovery, shown)[0] is None:
+        return ""
+    ends = {name: coupled_end(recovery, name) for name in recovery.coupling.queues}
+    names = [name for name, (minutes, _) in ends.items() if minutes is None]
+    if not names:
+        return ""
+    who = f"{names[0]} is" if len(names) == 1 else f"{len(names):,} other queues are"
+    return f"; with everything acting on each other {who} on time {ends[names[0]][1]}"
+
+
 def spread_headline(estimates: Estimates, recovery: CoupledEstimate | None) -> tuple[str, str, str] | None:
     """P10 to P90 of the time until fresh work is on time, with the verdict at P90 and what it rests on, for the headline.
 
@@ -63,7 +101,8 @@ def spread_headline(estimates: Estimates, recovery: CoupledEstimate | None) -> t
         return None
     objective = estimates.loaded.scenario.recovery_objective_min
     words = f"P10 to P90 until fresh work is on time after the restore; at P90 {_judged(times[1], objective)}"
-    return f"{_time(times[0])} to {_time(times[1])}", words, f"{recovery.draws:,} draws of the uncertain inputs"
+    shown = " to ".join(dict.fromkeys(_time(minutes) for minutes in times))
+    return shown, words, f"{recovery.draws:,} draws of the uncertain inputs"
 
 
 def spread_sentences(estimates: Estimates, recovery: CoupledEstimate | None) -> list[str]:
@@ -73,9 +112,11 @@ def spread_sentences(estimates: Estimates, recovery: CoupledEstimate | None) -> 
         return []
     objective = estimates.loaded.scenario.recovery_objective_min
     whose = " of the slowest queue" if len(estimates.queues) > 1 else ""
+    low, high = (_time(minutes) for minutes in times)
+    shown = f"{low} (P10) to {high} (P90)" if low != high else f"{high} (P10 and P90 alike)"
     return [
         f"Over {recovery.draws:,} draws of the uncertain inputs, first-attempt age{whose} is back at baseline "
-        f"{_time(times[0])} (P10) to {_time(times[1])} (P90) after the restore; at P90 {_judged(times[1], objective)}."
+        f"{shown} after the restore; at P90 {_judged(times[1], objective)}."
     ]
 
 
@@ -104,6 +145,7 @@ def _sentences(estimates: Estimates, recovery: CoupledEstimate | None) -> Iterat
     objective = scenario.recovery_objective_min
     if queue is not None:
         yield from _queue_sentences(queue, scenario.incident.outage_min, objective, _told(estimates, recovery))
+        yield from _other_queues(estimates, queue)
         yield from spread_sentences(estimates, recovery)
     if stack is not None:
         chance = stack.stack.failure_probability
@@ -124,6 +166,24 @@ def _sentences(estimates: Estimates, recovery: CoupledEstimate | None) -> Iterat
         )
     elif fleet is not None:
         yield "No fleet lacks instances, so nothing waits for launches."
+
+
+def _other_queues(estimates: Estimates, shown: QueueEstimate) -> Iterator[str]:
+    """The backlog of every queue beside the one that is told of at length; of many, those that take longest."""
+    others = sorted(
+        (item for item in estimates.queues.values() if item.name != shown.name),
+        key=lambda item: (item.drain_min is not None, -(item.drain_min or 0.0), item.name),
+    )
+    if not others:
+        return
+    parts = [
+        f"{item.name} {counted(item.recovery.backlog_at_restore, 'item')} "
+        f"({'never drained' if item.drain_min is None else f'drained {format_minutes(item.drain_min)} after it'})"
+        for item in others[:SHOWN_QUEUES]
+    ]
+    more = len(others) - SHOWN_QUEUES
+    rest = f", and {counted(more, 'more queue')} in the chapter on the backlog" if more > 0 else ""
+    yield f"Waiting at the restore in other queues, each taken alone: {', '.join(parts)}{rest}."
 
 
 # What else than a time alone may be told of it: nothing, or the likely time with everything acting on each other.
@@ -163,7 +223,7 @@ def _queue_sentences(queue: QueueEstimate, outage: float, objective: float, coup
     when = f"{format_minutes(back)} after the restore" if back > 0 else "at the restore"
     # The verdict is that of index and gate: of the coupled recovery.
     counts = back if coupled is None else coupled[0]
-    alike = counts is not None and abs(counts - back) <= SAME_SHARE * max(counts, back)
+    alike = counts is not None and _is_alike(counts, back)
     if counts is None or not alike or within(counts, objective) != within(back, objective):
         other = NEVER if counts is None else f"{format_minutes(counts)} after it"
         when += f" for {queue.name} alone, and {other} with everything acting on each other"
@@ -180,7 +240,7 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
         f"restored {format_instant(scenario.incident.restored_at, zone)}."
     )
     made_up = "Hypothetical: the numbers of this scenario are made up." if scenario.hypothetical else ""
-    big, sentences = headline(estimates), [*_sentences(estimates, recovery), *coupled_sentences(recovery)]
+    big, sentences = headline(estimates, recovery), [*_sentences(estimates, recovery), *coupled_sentences(recovery)]
     shown = first_changes(plan)
     first = [_first_change(plan, item) for item in shown]
     last = _none_drains(shown)
@@ -263,8 +323,8 @@ def _none_drains(shown: list[PlanItem]) -> str:
     return ""
 
 
-def all_doubts(estimates: Estimates) -> Prose:
-    """Every assumption and doubt behind the figures, each with the part it is about."""
+def all_doubts(estimates: Estimates, recovery: CoupledEstimate | None = None) -> Prose:
+    """Every assumption and doubt behind the figures, those of the coupled recovery too, each with the part it is about."""
     items: list[tuple[str, Doubt]] = [
         (f"queues.{item.name}", doubt) for item in estimates.queues.values() for doubt in item.doubts
     ]
@@ -280,10 +340,30 @@ def all_doubts(estimates: Estimates) -> Prose:
         elif not preset.figures_known:
             words = f"no version is given, so the older figures of {preset.mode} mode are assumed"
             items.append((f"clients.{name}", Doubt(MissingEvidenceWarning, words)))
+    items += _dependency_doubts(estimates)
+    for doubt in () if recovery is None else recovery.coupling.doubts:
+        # The words of these begin with the part.
+        part, _, words = doubt.text.partition(": ")
+        if not any(words == other.text for _, other in items):
+            items.append((part, Doubt(doubt.kind, words)))
     if not items:
-        text = "Beside published limits and client presets no default was used, and no figure is a known lower bound."
+        text = (
+            "Beside published limits, client presets and the defaults of fields that the scenario leaves out nothing was "
+            "assumed, and no figure is a known lower bound."
+        )
         return Prose(f"<p>{text}</p>", text)
     return doubts(items)
+
+
+def _dependency_doubts(estimates: Estimates) -> Iterator[tuple[str, Doubt]]:
+    """A tested rate that stands in for a capacity: a load test shows what is borne, not where it ends."""
+    for name, item in estimates.loaded.scenario.dependencies.items():
+        if item.capacity_per_min is None:
+            words = (
+                f"no capacity is given, so the tested rate of {format_rate(item.tested_rate_per_min)} is taken for it, which "
+                "it is only known to bear: it may collapse later and heal sooner than computed"
+            )
+            yield f"dependencies.{name}", Doubt(LowerBoundWarning, words)
 
 
 PACKAGES = ("afterload", "numpy", "pandas", "altair", "pydantic", "papermill", "nbclient", "nbconvert", "ipykernel")

@@ -108,7 +108,8 @@ def _degradation(estimates: Estimates, standings: Sequence[DependencyStanding]) 
         standings,
         lambda item: (
             f"{item.name} bears {format_rate(item.capacity)}, and heals by itself up to its hidden capacity of "
-            f"{format_rate(item.hidden)}; the recovery brings {format_rate(item.load)}: {item.kind}."
+            f"{format_rate(item.hidden)}, with the retries of all its callers; the "
+            f"recovery brings {format_rate(item.load)}: {item.kind}."
         ),
         lambda item: item.load / item.hidden,
     )
@@ -120,7 +121,8 @@ def _degradation(estimates: Estimates, standings: Sequence[DependencyStanding]) 
     removal = _few(
         removable,
         lambda item: (
-            f"Automation could remove what runs of {item.name} within {format_duration(item.removal_s / 60)}; launching all it "
+            f"Automation could remove what runs of {item.name} "
+            f"{f'within {format_duration(item.removal_s / 60)}' if item.removal_s > 0 else 'at once'}; launching all it "
             f"needs takes {format_duration(item.relaunch.in_service_s / 60)}."
         ),
         lambda item: item.relaunch.in_service_s,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from afterload.clients import ClientKind
-from afterload.figures.charts import COLOURS, alt, chart_of, drawn, finish
+from afterload.figures.charts import COLOURS, LINE_LEGEND, LONG_LEGEND, alt, chart_of, drawn, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.model.budgets import AdaptiveThrottling, ConcurrencyBudget, RateBudget
@@ -188,10 +188,10 @@ def fleets_figure(loaded: LoadedScenario, kinds: Sequence[ClientKind]) -> Figure
             y=alt.Y("tries", type="quantitative", title="tries a call"),
             color=alt.Color(
                 "clients", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)),
-                legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3, columns=4),
+                legend=LONG_LEGEND,
             ),
             strokeDash=alt.StrokeDash(
-                "when", type="nominal", title=None,
+                "when", type="nominal", title=None, legend=LINE_LEGEND,
                 scale=alt.Scale(domain=["in the long run", "until it binds"], range=[[1, 0], [5, 4]]),
             ),
             tooltip=[

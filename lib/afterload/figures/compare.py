@@ -25,6 +25,12 @@ def compare_answer(comparison: Comparison | None) -> Prose:
         f"{comparison.before} before, {comparison.after} after: {counted(len(comparison.inputs), 'input')}, "
         f"{counted(len(comparison.results), 'result')} and {counted(len(comparison.lines), 'line')} of the plan differ."
     ]
+    if comparison.quiet:
+        many = len(comparison.quiet) > 1
+        lines.append(
+            f"{counted(len(comparison.quiet), 'more line')} of the plan {'buy' if many else 'buys'} no drain in either, and "
+            f"{'read' if many else 'reads'} otherwise only because the drain ends in one and never in the other."
+        )
     if done:
         lines.append(f"Done since: {', '.join(done)}.")
     if undone:

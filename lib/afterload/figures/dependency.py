@@ -37,7 +37,9 @@ def dependency_answer(coupling: Coupling | None) -> Prose:
         kind = item.kind
         text = (
             f"{item.name} bears {format_rate(item.capacity)}. While it fails a request costs {format_number(item.mean_attempts)} "
-            f"attempts, so its hidden capacity is {format_rate(item.hidden)}. In the recovery it gets {format_rate(item.load)} "
+            f"attempts, the mean over direct traffic and drains with the retries of all their clients and layers, so its hidden "
+            f"capacity, up to which it heals by itself, is {format_rate(item.hidden)}. "
+            f"In the recovery it gets {format_rate(item.load)} "
             f"({format_rate(item.direct)} direct and {format_rate(item.drains)} of drains): {kind}, {MEANING[kind]}."
         )
         if kind == "vulnerable":

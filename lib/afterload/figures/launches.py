@@ -171,7 +171,7 @@ def automation_table(estimates: Estimates) -> Table | Prose:
                 else ", ".join(f"{entry.name}{' (paused)' if entry.paused else ''}" for entry in automation)
                 or "nothing",
                 "running": item.fleet.running,
-                "all removed within": item.removal_s / 60,
+                "all removed within": _removed_within(item),
                 "all needed launched within": item.relaunch.in_service_s / 60,
             }
         )
@@ -181,11 +181,22 @@ def automation_table(estimates: Estimates) -> Table | Prose:
             "fleet": str,
             "can remove capacity": str,
             "running": format_count,
-            "all removed within": format_duration,
+            "all removed within": _as_is,
             "all needed launched within": format_duration,
         },
         caption="Removal against replacement, by the published limits of TerminateInstances and RunInstances",
     )
+
+
+def _removed_within(item: FleetEstimate) -> str:
+    """How long the limits of the service hold a removal of all that runs; nothing runs or holds it where that is no time."""
+    if item.fleet.running == 0:
+        return "nothing to remove"
+    return "at once, within the burst" if item.removal_s == 0 else format_duration(item.removal_s / 60)
+
+
+def _as_is(text: str) -> str:
+    return text
 
 
 def launch_data(estimates: Estimates) -> list[list[dict[str, Any]]]:

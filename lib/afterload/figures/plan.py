@@ -14,7 +14,7 @@ from afterload.plan.change import counted
 from afterload.plan.kept import GONE, NOTHING_ENTERED, Entered, added, entries, gone, owner_agreed
 from afterload.plan.measures import COLUMNS, measure_lines, still_words
 from afterload.plan.whole import mind, worsened_words
-from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, short_worth, worth
+from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, short_worth, stale_bought, worth
 
 __all__ = ["plan_answer", "plan_details", "plan_table"]
 
@@ -41,7 +41,8 @@ def plan_answer(plan: Plan, entered: Entered = NOTHING_ENTERED) -> Prose:
     lines += worsened_words(plan)
     lines += _told(plan, entered)
     lines.append(
-        f"Order: {ORDER_WORDS[plan.order]}. Minutes are those of the coupled recovery with the change alone; a change "
+        f"Order: {ORDER_WORDS[plan.order]}. Minutes are those of the coupled recovery with the change alone: stale, until "
+        "first-attempt age is at baseline, which the objective is about, and of drain, until the backlog is empty; a change "
         "without minutes says what else it bounds, and one that buys nothing here says so. Words in capitals in a "
         "command, such as MAPPING_UUID, stand for your own names."
     )
@@ -114,17 +115,19 @@ def plan_table(plan: Plan, entered: Entered = NOTHING_ENTERED) -> Table:
             "change": plan.change(item).title,
             "where": item.target,
             "status": item.status,
-            "minutes bought": minutes_bought(item),
+            "stale bought": stale_bought(item),
+            "drain bought": minutes_bought(item),
             "owner": owner_agreed(entered.kept, item.id, item.owner),
             **{name: told[item.id].get(name, "") for name in columns},
         }
         for place, item in enumerate(plan.about, 1)
     ]
     if not records:
-        return Table(
-            ("#", "change", "where", "status", "minutes bought", "owner"), (), caption="The plan has no lines here"
-        )
-    formats: dict[str, Any] = dict.fromkeys(records[0], str) | {"#": _same, "minutes bought": _same}
+        columns = ["#", "change", "where", "status", "stale bought", "drain bought", "owner"]
+        return Table(tuple(columns), (), caption="The plan has no lines here")
+    formats: dict[str, Any] = dict.fromkeys(records[0], str) | dict.fromkeys(
+        ("#", "stale bought", "drain bought"), _same
+    )
     table = Table.of(records, formats, caption="The plan in order", status="status")
     return replace(table, linked="change", links=tuple(_anchor(place) for place in range(1, len(records) + 1)))
 

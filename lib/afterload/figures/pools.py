@@ -116,7 +116,7 @@ def pools_figure(loaded: LoadedScenario, cases: Sequence[PoolCase]) -> Figure | 
                 "pool", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)), legend=LINE_LEGEND
             ),
             strokeDash=alt.StrokeDash(
-                "what", type="nominal", title=None,
+                "what", type="nominal", title=None, legend=LINE_LEGEND,
                 scale=alt.Scale(domain=["in flight", "waiting"], range=[[1, 0], [5, 4]]),
             ),
             tooltip=[

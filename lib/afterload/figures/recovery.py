@@ -17,7 +17,9 @@ from afterload.model.uncertainty import Spread
 from afterload.units import format_count, format_minutes, format_rate, format_share
 
 __all__ = [
+    "coupled_end",
     "coupled_sentences",
+    "differing_queues",
     "differing_sentences",
     "movers_figure",
     "recovery_answer",
@@ -82,18 +84,42 @@ def recovery_answer(estimate: CoupledEstimate | None) -> Prose:
 SAME_SHARE = 0.02
 
 
+def differing_queues(estimate: CoupledEstimate | None, alone: Mapping[str, QueueEstimate]) -> frozenset[str]:
+    """Queues whose drain is another one once everything acts on each other, as the scenario starts."""
+    if estimate is None:
+        return frozenset()
+    result = estimate.today.result
+    found = {
+        name: (_reached(result.drain_min[0, place]), alone[name].drain_min)
+        for place, name in enumerate(estimate.coupling.queues)
+    }
+    return frozenset(name for name, (coupled, single) in found.items() if not _is_same(coupled, single))
+
+
+def _is_same(coupled: float | None, single: float | None) -> bool:
+    if coupled is None or single is None:
+        return coupled is single
+    return abs(coupled - single) <= SAME_SHARE * max(coupled, single)
+
+
+def coupled_end(estimate: CoupledEstimate, name: str) -> tuple[float | None, str]:
+    """When first-attempt age of a queue is back with everything acting on each other: minutes or None, and in words."""
+    result, place = estimate.today.result, estimate.coupling.queues.index(name)
+    value = result.fresh_age_back_min[0, place]
+    return _reached(value), _text(result, value)
+
+
 def differing_sentences(estimate: CoupledEstimate | None, alone: Mapping[str, QueueEstimate]) -> list[str]:
     """Queues whose recovery is another one once everything acts on each other, as the scenario starts."""
     if estimate is None:
         return []
     found = []
+    differing = differing_queues(estimate, alone)
     result = estimate.today.result
     for place, name in enumerate(estimate.coupling.queues):
+        if name not in differing:
+            continue
         coupled, single = _reached(result.drain_min[0, place]), alone[name].drain_min
-        if coupled == single:
-            continue
-        if coupled is not None and single is not None and abs(coupled - single) <= SAME_SHARE * max(coupled, single):
-            continue
         down = [
             other
             for at, other in enumerate(estimate.coupling.dependencies)
@@ -192,9 +218,12 @@ def _values(estimate: CoupledEstimate, variant: Variant, clock: Clock) -> tuple[
     kept = thin(
         course.times_min, *(course.live.T[:4] if course.live.size else ()), limit=max(8, min(200, 900 // curves))
     )
+    # Attempts and launches are simulated from the restore on, and each row holds those of the step that ends with it.
+    begun = np.flatnonzero(course.times_min > 0.0)[:1]
+    kept = np.union1d(kept, begun)
     times = course.times_min[kept]
 
-    def points(what: str, curve: Any) -> list[dict[str, Any]]:
+    def points(what: str, curve: Any, since: float = -np.inf) -> list[dict[str, Any]]:
         return [
             {
                 "what": what,
@@ -203,8 +232,10 @@ def _values(estimate: CoupledEstimate, variant: Variant, clock: Clock) -> tuple[
                 "value": round(float(v), 3),
             }
             for t, v in zip(times, curve[kept], strict=True)
+            if t >= since
         ]
 
+    begin = float(course.times_min[begun[0]]) if begun.size else 0.0
     backlog = [
         point
         for place, name in enumerate(coupling.queues)
@@ -219,13 +250,13 @@ def _values(estimate: CoupledEstimate, variant: Variant, clock: Clock) -> tuple[
     ]
     load: list[dict[str, Any]] = []
     for place, name in enumerate(coupling.dependencies):
-        load += points(f"attempts on {name}", course.attempts_per_min[:, place])
+        load += points(f"attempts on {name}", course.attempts_per_min[:, place], begin)
         capacity = np.full_like(course.times_min, coupling.system.dependencies[place].capacity_per_min)
         load += points(f"capacity of {name}", capacity)
     serving = [
         point
         for place, name in enumerate(coupling.fleets)
-        for point in points(f"{name} in service", course.in_service[:, place])
+        for point in points(f"{name} in service", course.in_service[:, place], begin)
     ]
     return [backlog, ages, load, serving], float(course.times_min[-1] - course.times_min[0])
 
@@ -279,6 +310,7 @@ def _course(estimate: CoupledEstimate, variant: Variant, title: str) -> Figure:
         }
         for place, name in enumerate(coupling.queues)
     ]
+    begins = _begins(coupling)
     steps = [f"{band['step']} {format_minutes(band['minutes'])}" for band in bands]
     return Figure(
         title=title,
@@ -294,8 +326,21 @@ def _course(estimate: CoupledEstimate, variant: Variant, title: str) -> Figure:
             f"Curves of the recovery on one time axis, {variant.name}. "
             + " ".join(f"{record['queue']} is empty {record['empty after']}." for record in records)
             + (f" Bands of the steps: {'; '.join(steps)}." if steps else "")
+            + f" {begins}"
         ).strip(),
-        notes=tuple([f"Steps: {'; '.join(steps)}."] if steps else []),
+        notes=tuple(text for text in (f"Steps: {'; '.join(steps)}." if steps else "", begins) if text),
+    )
+
+
+def _begins(coupling: Coupling) -> str:
+    """What the curves leave out before the restore; no words where they leave out nothing."""
+    what = [*(["attempts"] if coupling.dependencies else []), *(["instances in service"] if coupling.fleets else [])]
+    if not what:
+        return ""
+    words = " and ".join(what)
+    return (
+        f"{words[0].upper()}{words[1:]} are simulated from the restore on, so their lines and the table begin there; what piles "
+        "up in the outage is known from the rates."
     )
 
 

@@ -77,6 +77,11 @@ class PlanItem:
         return None if self.worths is None else self.worths[CASES[0]].alone["empty_min"]
 
     @property
+    def stale(self) -> Difference | None:
+        """Minutes from the restore to first-attempt age at baseline without and with the change alone; None if not computed."""
+        return None if self.worths is None else self.worths[CASES[0]].alone["fresh_min"]
+
+    @property
     def today_min(self) -> float | None:
         """Minutes to an empty backlog today; None for never, or if not computed."""
         return None if self.drain is None else self.drain.before

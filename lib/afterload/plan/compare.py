@@ -19,6 +19,10 @@ from afterload.scenario.overrides import annotation_at
 from afterload.units import format_count, format_minutes, format_number, format_rate, format_share
 from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, plain
 
+NEVER = "never"
+# What a line says that buys no drain, and one of a drain that never ends.
+NO_MINUTES, SEE_WORTH = format_minutes(0.0), "see worth"
+
 __all__ = ["Comparison", "Differing", "Snapshot", "compare"]
 
 # Parts of a file that say where numbers come from, not what they are.
@@ -74,6 +78,11 @@ class Snapshot:
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise InputError(f"holds no run of Afterload ({type(problem).__name__}: {problem})") from None
 
+    @property
+    def endless(self) -> bool:
+        """The backlog never drains, as the scenario starts."""
+        return self.results.get(f"{MEASURES['empty_min']}, {CASES[0]}") == NEVER
+
     def record(self) -> dict[str, Any]:
         """The same as plain data, for JSON."""
         return {
@@ -86,13 +95,18 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All differences of two scenarios or runs, ``before`` and ``after``."""
+    """All differences of two scenarios or runs, ``before`` and ``after``.
+
+    ``quiet`` are lines that buy no drain in either, and read otherwise only because the drain itself ends in one and never in
+    the other: that is one difference, and stands among the results.
+    """
 
     before: str
     after: str
     inputs: tuple[Differing, ...]
     results: tuple[Differing, ...]
     lines: tuple[Differing, ...]
+    quiet: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:
@@ -102,6 +116,12 @@ class Comparison:
 
 def compare(before: Snapshot, after: Snapshot) -> Comparison:
     """Everything that is not the same in both. A rate of 20/s is one of 1,200/min."""
+    differing = {
+        name: (one, other)
+        for name in dict.fromkeys([*after.lines, *before.lines])
+        if (one := before.lines.get(name, ("", ""))) != (other := after.lines.get(name, ("", "")))
+    }
+    quiet = tuple(name for name, (one, other) in differing.items() if _is_quiet(before, one, after, other))
     return Comparison(
         before.name,
         after.name,
@@ -113,10 +133,17 @@ def compare(before: Snapshot, after: Snapshot) -> Comparison:
         ),
         tuple(
             Differing(name, ", ".join(filter(None, one)), ", ".join(filter(None, other)), _note(one[0], other[0]))
-            for name in dict.fromkeys([*after.lines, *before.lines])
-            if (one := before.lines.get(name, ("", ""))) != (other := after.lines.get(name, ("", "")))
+            for name, (one, other) in differing.items()
+            if name not in quiet
         ),
+        quiet,
     )
+
+
+def _is_quiet(before: Snapshot, one: tuple[str, str], after: Snapshot, other: tuple[str, str]) -> bool:
+    """Nothing bought of a drain that ends, and nothing of one that never does."""
+    sides = sorted([(one[1], before.endless), (other[1], after.endless)], key=lambda side: side[1])
+    return one[0] == other[0] and sides == [(NO_MINUTES, False), (SEE_WORTH, True)]
 
 
 def _inputs(before: Mapping[DataPath, Any], after: Mapping[DataPath, Any]) -> Iterator[Differing]:
@@ -170,7 +197,7 @@ def _results(estimates: Estimates) -> Iterator[tuple[str, str]]:
             if not applies(name, estimates.loaded.scenario):
                 continue
             value = measured.likely(name)
-            yield f"{words}, {case}", "never" if value is None else _FORMATS[name](value)
+            yield f"{words}, {case}", NEVER if value is None else _FORMATS[name](value)
     for name, stack in sorted(estimates.stacks.items()):
         yield f"calls at the bottom of {name} for one at the top", f"{format_number(stack.result.multiplier)} times"
     for name, fleet in sorted(estimates.fleets.items()):

@@ -18,7 +18,7 @@ from afterload.plan.kept import COLUMNS, FORMULA, GONE, Kept, added, added_colum
 from afterload.plan.measures import COLUMNS as MEASURE_COLUMNS
 from afterload.plan.measures import measure_lines, still_words
 from afterload.plan.whole import mind, worsened_words
-from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, worth
+from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, stale_bought, worth
 from afterload.units import format_minutes
 
 __all__ = [
@@ -97,6 +97,7 @@ def _record(place: int, plan: Plan, item: PlanItem, kept: Kept) -> dict[str, Any
 def _money(plan: Plan, item: PlanItem) -> dict[str, Any]:
     """Headroom with its unit-hours a month, and amounts in the team's currency; None for what is not known."""
     head, costs, net = item.headroom, plan.costs, plan.net(item)
+    stale = None if item.stale is None else item.stale.bought
     has_effort = costs is not None and costs.person_day and item.status == DO
     return {
         "headroom_unit": None if head is None else head.kind,
@@ -104,7 +105,8 @@ def _money(plan: Plan, item: PlanItem) -> dict[str, Any]:
         "headroom_unit_hours_month": None if head is None else _rounded(head.unit_hours_month),
         "headroom_cost_month": None if head is None else _rounded(head.cost_month(costs)),
         "effort_cost": _rounded(plan.effort_days(item) * costs.person_day) if costs and has_effort else None,
-        "stale_bought_min": None if net is None else _rounded(net.stale_min),
+        # Of the state that the money is of, else as the scenario starts.
+        "stale_bought_min": _rounded(stale if net is None else net.stale_min),
         "net_year": None if net is None else _rounded(net.amount),
         "currency": None if costs is None else costs.currency,
     }
@@ -233,12 +235,13 @@ def plan_markdown(plan: Plan, estimates: Estimates, kept: Kept | None = None) ->
         "",
         f"{plain_markdown(scenario.incident.name)}. Objective: {format_minutes(scenario.recovery_objective_min)}.{made_up}",
         "",
-        "| # | Change | Where | Status | Minutes bought | Owner |",
-        "| ---: | --- | --- | --- | ---: | --- |",
+        "| # | Change | Where | Status | Stale bought | Drain bought | Owner |",
+        "| ---: | --- | --- | --- | ---: | ---: | --- |",
     ]
     for place, item in enumerate(plan.about, 1):
         owner = owner_agreed(entered, item.id, item.owner)
-        cells = (str(place), plan.change(item).title, item.target, item.status, minutes_bought(item), owner)
+        minutes = stale_bought(item), minutes_bought(item)
+        cells = (str(place), plan.change(item).title, item.target, item.status, *minutes, owner)
         lines.append(f"| {' | '.join(plain_markdown(cell) for cell in cells)} |")
     for words in worsened_words(plan):
         lines += ["", plain_markdown(words)]

@@ -20,6 +20,7 @@ __all__ = [
     "money_words",
     "short_worth",
     "signed_minutes",
+    "stale_bought",
     "worth",
 ]
 
@@ -220,15 +221,23 @@ def _net_words(net: Net, costs: Costs, drain_min: float) -> str:
 
 
 def minutes_bought(item: PlanItem) -> str:
-    """The minutes of a line for a table: bought or cost, or where else its worth stands."""
+    """The minutes of drain of a line for a table: bought or cost, or where else its worth stands."""
+    return _bought(item, item.drain)
+
+
+def stale_bought(item: PlanItem) -> str:
+    """The same of the minutes by which first-attempt age is back at baseline sooner."""
+    return _bought(item, item.stale)
+
+
+def _bought(item: PlanItem, time: Difference | None) -> str:
     if item.status != DO:
         return ""
-    drain = item.drain
-    if drain is None:
+    if time is None:
         return "see worth"
-    if drain.ended:
+    if time.ended:
         return "ends never"
-    bought = drain.bought
-    if bought is None or drain.before is None:
+    bought = time.bought
+    if bought is None or time.before is None:
         return "see worth"
     return f"costs {format_minutes(-bought)}" if bought < -1e-9 else format_minutes(max(0.0, bought))

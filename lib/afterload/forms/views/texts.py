@@ -64,7 +64,7 @@ def headline_html(results: Results | None, is_current: bool) -> str:
         return '<p class="af-soft">Fill in the team and one queue, call stack, client or fleet: the answers follow at once.</p>'
     big = "".join(
         f'<div><span class="af-big">{escape(number)}</span> <span class="af-big-label">{escape(words)}</span></div>'
-        for number, words in headline(results.estimates)
+        for number, words in headline(results.estimates, results.recovery)
     )
     return f'<div class="af-headline{"" if is_current else " af-stale"}">{big}</div>'
 

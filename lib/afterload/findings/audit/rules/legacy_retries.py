@@ -51,8 +51,9 @@ def _client(
     if dependency is not None:
         capacity = dependency.capacity_per_min or dependency.tested_rate_per_min
         words += (
-            f" {client.dependency} then heals by itself only below {format_rate(capacity)} / {attempts} = "
-            f"{format_rate(capacity / attempts)}; with {usual} attempts below {format_rate(capacity / usual)}."
+            f" If all load of {client.dependency} came from clients like these, with no layer of retries above them, it would "
+            f"heal by itself only below {format_rate(capacity)} / {attempts} = {format_rate(capacity / attempts)}; with "
+            f"{usual} attempts below {format_rate(capacity / usual)}. The chapter on the dependency has all its callers."
         )
     severity: Severity = "low" if preset.quota else "medium" if attempts <= usual else "high"
     version = f" {client.version}" if client.version else ""
