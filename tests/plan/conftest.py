@@ -107,6 +107,7 @@ def everything() -> dict[str, Any]:
         "sqs-few-pollers",
         "sqs-reserved",
         "async-reserved",
+        "sqs-short",
     )
     for name in alone:
         queues[name] = {**queues[name], "dependency": f"table-{name}"}
