@@ -80,12 +80,13 @@ class CapEstimate:
 
     Attributes:
         dependency, tested_rate_per_min, direct_rate_per_min: the dependency, what it was tested to, its direct traffic.
-        room_per_min: what direct traffic leaves of the tested rate, for all queues that drain into it.
+        room_per_min: what direct and control traffic leave of the tested rate, for all queues that drain into it.
         part_per_min: this queue's part of the room, by what each of these queues can drain.
         safe_concurrency, safe_rate_per_min: the highest cap within that part; None without ``item_time``.
         ramp_passes_room_after_s: seconds until an uncapped ramp passes that part; None if it never does.
         drain_rate_per_min: what its consumers can drain today, cap and ramp included.
         others: the other queues that drain into the dependency.
+        control_rate_per_min: control-loop traffic of the dependency, which goes first.
     """
 
     dependency: str
@@ -98,6 +99,14 @@ class CapEstimate:
     ramp_passes_room_after_s: float | None
     drain_rate_per_min: float
     others: tuple[str, ...] = ()
+    control_rate_per_min: float = 0.0
+
+    @property
+    def beside_words(self) -> str:
+        """What reaches the dependency beside the queues, in words."""
+        words = f"{format_rate(self.direct_rate_per_min)} of direct traffic"
+        control = f" and {format_rate(self.control_rate_per_min)} of control traffic"
+        return words + control if self.control_rate_per_min > 0 else words
 
     @property
     def overloads(self) -> bool:
@@ -527,7 +536,8 @@ def estimate_cap(
         return None
     dependency = dependencies[queue.dependency]
     tested, direct = dependency.tested_rate_per_min, dependency.direct_rate_per_min
-    room = max(0.0, tested - direct)
+    control = dependency.control_rate_per_min
+    room = max(0.0, tested - direct - control)
     drain_rate = _drain_rate(queue)
     sharing = drain_rate + sum(_drain_rate(other) for other in (others or {}).values())
     part = room * drain_rate / sharing if sharing > 0 else room
@@ -535,7 +545,7 @@ def estimate_cap(
     if queue.item_time_s is not None:
         alone = part >= room
         safe = (
-            highest_safe_cap(tested, direct, queue.item_time_s)
+            highest_safe_cap(tested, direct + control, queue.item_time_s)
             if alone
             else highest_safe_cap(part, 0.0, queue.item_time_s)
         )
@@ -544,7 +554,7 @@ def estimate_cap(
         if ramp is not None:
             passes = ramp_passes_after_s(ramp, queue.item_time_s, part)
     return CapEstimate(
-        queue.dependency, tested, direct, room, part, safe, safe_rate, passes, drain_rate, tuple(others or ())
+        queue.dependency, tested, direct, room, part, safe, safe_rate, passes, drain_rate, tuple(others or ()), control
     )
 
 

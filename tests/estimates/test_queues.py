@@ -98,6 +98,14 @@ def test_the_drain_cap(results: Results, service: str, cap: int | None, drain: f
     assert item.drain_min == (None if drain is None else pytest.approx(drain))
 
 
+def test_control_traffic_goes_first_in_the_drain_cap_too(results: Results) -> None:
+    # 3,000 - 600 - 90 leave 2,310/min; 77 at once of 2 s each are 2,310/min.
+    item = one(results, "dependencies.table.control_rate=90/min")
+    assert item.cap is not None
+    assert (item.cap.safe_concurrency, item.cap.safe_rate_per_min, item.cap.room_per_min) == (77, 2_310, 2_310)
+    assert item.cap.beside_words == "600/min of direct traffic and 90/min of control traffic"
+
+
 def test_an_uncapped_ramp_passes_the_room_after_15_s(results: Results) -> None:
     for change in ("queues.q.service=sqs-lambda", "queues.q.ramp=lambda-sqs"):
         item = one(results, "queues.q.service_rate=6,000/min", change)

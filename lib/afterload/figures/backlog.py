@@ -386,6 +386,9 @@ def dependency_figure(estimates: Estimates) -> Figure | Prose:
         if cap.dependency not in tested:
             tested[cap.dependency] = cap.tested_rate_per_min
             values.append({"dependency": cap.dependency, "part": "direct traffic", "rate": cap.direct_rate_per_min})
+            if cap.control_rate_per_min > 0:
+                control = {"dependency": cap.dependency, "part": "control traffic", "rate": cap.control_rate_per_min}
+                values.append(control)
         if (item, cap) in shown:
             part = f"drain of {item.name}"
             values.append({"dependency": cap.dependency, "part": part, "rate": cap.drain_rate_per_min})

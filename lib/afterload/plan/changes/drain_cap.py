@@ -36,7 +36,7 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
         return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
     room = (
         f"{cap.dependency} was tested to {format_rate(cap.tested_rate_per_min)} and has "
-        f"{format_rate(cap.direct_rate_per_min)} of direct traffic ({where(loaded, 'dependencies', cap.dependency)})"
+        f"{cap.beside_words} ({where(loaded, 'dependencies', cap.dependency)})"
     )
     drains = f"It has {today} and drains at {format_rate(cap.drain_rate_per_min)} ({line})"
     evidence = f"{drains}; {room}.{_others(estimates, item, cap)}"

@@ -108,7 +108,7 @@ def _by_hand(capped: list[_Capped], room: float, rate: float) -> Steps:
 def _room(cap: CapEstimate) -> str:
     return (
         f"{cap.dependency} was tested to {format_rate(cap.tested_rate_per_min)} and has "
-        f"{format_rate(cap.direct_rate_per_min)} of direct traffic, so {format_rate(cap.room_per_min)} fit"
+        f"{cap.beside_words}, so {format_rate(cap.room_per_min)} fit"
     )
 
 

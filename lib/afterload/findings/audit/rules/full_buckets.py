@@ -30,7 +30,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
             each = preset.quota // limited
             throttling = f"{client.number:,} x {each} = {format_count(client.number * each)} of throttling"
         capacity = dependency.capacity_per_min or dependency.tested_rate_per_min
-        room = max(0.0, capacity - dependency.direct_rate_per_min)
+        control = dependency.control_rate_per_min
+        room = max(0.0, capacity - dependency.direct_rate_per_min - control)
+        beside = "direct and control traffic" if control > 0 else "direct traffic"
         # What fits into one minute beside new traffic is no burst for it.
         if burst <= room:
             continue
@@ -46,7 +48,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
             Cost(
                 f"{client.number:,} x {transient} = {format_count(burst)} retries of transient errors when all start with full "
                 f"quotas ({throttling}). "
-                f"{client.dependency} has {format_rate(room)} beside direct traffic: {lasts}.",
+                f"{client.dependency} has {format_rate(room)} beside {beside}: {lasts}.",
                 float(burst), "attempts",
             ),
             Steps(

@@ -56,7 +56,7 @@ def _uncapped(facts: Facts, backlog: Backlog, found: Reach) -> Iterator[Finding]
         severity = "high" if cap.overloads else "medium"
         cost = Cost(
             f"It can reach {rate_words(ceiling, item_time)}, {why}. {cap.dependency} was tested to "
-            f"{format_rate(cap.tested_rate_per_min)} and has {format_rate(cap.direct_rate_per_min)} of direct traffic, so "
+            f"{format_rate(cap.tested_rate_per_min)} and has {cap.beside_words}, so "
             f"{format_rate(cap.room_per_min)} fit{cap.part_words}: {format_rate(rate - cap.part_per_min)} too many.{_when(cap)}",
             rate - cap.part_per_min,
             "items/min",
