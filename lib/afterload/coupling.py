@@ -40,6 +40,7 @@ __all__ = [
     "Variant",
     "admission_of",
     "couple",
+    "drain_room",
     "draw_recovery",
     "estimate_recovery",
     "step_caps",
@@ -357,6 +358,15 @@ def couple(loaded: LoadedScenario, memo: dict[Any, Any] | None = None) -> Coupli
     )  # fmt: skip
 
 
+def drain_room(loaded: LoadedScenario, dependency: str) -> float:
+    """Items a minute that all drains of a dependency may have in steps 4 and 5: a share of what other traffic leaves."""
+    item = loaded.scenario.dependencies[dependency]
+    bears = item.capacity_per_min or item.tested_rate_per_min
+    return loaded.scenario.admission.drain_share * max(
+        0.0, bears - item.control_rate_per_min - item.direct_rate_per_min
+    )
+
+
 def step_caps(loaded: LoadedScenario) -> dict[str, tuple[float, float]]:
     """By queue: the cap of steps 4 and 5, and the most that its consumers can do. Items a minute.
 
@@ -369,12 +379,9 @@ def step_caps(loaded: LoadedScenario) -> dict[str, tuple[float, float]]:
             most = min(most, cap_rate_per_min(float(queue.concurrency_limit), queue.item_time_s))
         cap = most
         if queue.dependency in scenario.dependencies:
-            item = scenario.dependencies[queue.dependency]
-            bears = item.capacity_per_min or item.tested_rate_per_min
-            free = max(0.0, bears - item.control_rate_per_min - item.direct_rate_per_min)
             others = scenario.queues.values()
             total = sum(other.service_rate_per_min for other in others if other.dependency == queue.dependency)
-            cap = min(most, scenario.admission.drain_share * free * queue.service_rate_per_min / total)
+            cap = min(most, drain_room(loaded, queue.dependency) * queue.service_rate_per_min / total)
         found[name] = cap, most
     return found
 

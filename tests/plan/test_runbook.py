@@ -367,6 +367,10 @@ def test_every_command_stands_behind_the_queue_that_it_is_for(written: Callable[
     # 80 % of 7,500/min by 3,500 and 3,000: 3,231/min make 80 at once of 1.5 s, 2,769/min 18 of 0.4 s.
     assert [line.rpartition("=")[2] for line in runbook.steps[3].commands if line.startswith("aws ")] == ["80", "18"]
     assert "80 at once, 80 % of its part of the room while tracking drains too." in runbook.steps[3].admit[0]
+    # As the simulation does: 6,000/min less the 2,400/min that come to tracking leave labels all of its 3,500/min (87 at once of
+    # 1.5 s are 3,480/min), and less the 2,000/min of labels leave tracking its 3,000/min.
+    assert "queue labels: when tracking is drained, up to 3,500/min, 87 at once" in runbook.steps[3].admit[1]
+    assert "queue tracking: when labels is drained, up to 3,000/min, 20 at once" in runbook.steps[3].admit[3]
 
 
 def test_the_replay_of_step_5_is_what_its_cap_leaves_beside_new_work(written: Callable[..., Runbook]) -> None:

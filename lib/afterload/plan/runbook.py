@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from afterload.clients import ClientKind, client_kinds
-from afterload.coupling import CoupledEstimate, Variant, admission_of, step_caps
+from afterload.coupling import CoupledEstimate, Variant, admission_of, drain_room, step_caps
 from afterload.estimates import Estimates
 from afterload.findings.measured import SignalRecovery
 from afterload.findings.telemetry import Measured
@@ -294,14 +294,32 @@ class _Writer:
         """What a cap of step 4 assumes, where it binds: a share of the room, or of the queue's part of it."""
         if not item.binds:
             return ""
-        queues = self.scenario.queues
-        others = [
-            name
-            for name, queue in queues.items()
-            if name != item.queue and queue.dependency == queues[item.queue].dependency
-        ]
+        others = self._beside(item.queue)
         room = f"its part of the room while {', '.join(others)} drain{'s' if len(others) == 1 else ''} too"
         return f", {format_share(self.admission.drain_share)} of {room if others else 'the room'}"
+
+    def _beside(self, name: str) -> list[str]:
+        """The other queues at the dependency of a queue."""
+        queues = self.scenario.queues
+        return [
+            other for other, queue in queues.items() if other != name and queue.dependency == queues[name].dependency
+        ]
+
+    def _passed_on(self, item: Lift) -> Iterator[str]:
+        """What a queue may have in step 4 once the others at its dependency only take what arrives there."""
+        queue, others = self.scenario.queues[item.queue], self._beside(item.queue)
+        if not item.binds or not others or queue.dependency is None:
+            return
+        arrive = sum(self.estimates.queues[name].load.arrivals.mean_tail_per_min for name in others)
+        most = step_caps(self.loaded)[item.queue][1]
+        cap = ConsumerCap.of(queue, min(most, drain_room(self.loaded, queue.dependency) - arrive))
+        if cap.rate_per_min <= item.cap.rate_per_min or cap.same_as(item.cap):
+            return
+        are = "is" if len(others) == 1 else "are"
+        yield (
+            f"queue {item.queue}: when {', '.join(others)} {are} drained, up to {cap.words}, as in the simulation: it gets "
+            "what they leave of their part."
+        )
 
     def _within(self) -> Iterator[str]:
         for name, item in self.scenario.dependencies.items():
@@ -405,6 +423,7 @@ class _Writer:
             admit.append(
                 f"queue {item.queue}: {ORDER_WORDS[queue.order]}, capped at {item.cap.words}{self._part(item)}."
             )
+            admit += self._passed_on(item)
             commands += _for_queue(item.queue, capped(queue, item.cap))
             arrives = self.estimates.queues[item.queue].load.arrivals.mean_tail_per_min
             if item.cap.rate_per_min <= arrives * (1 + 1e-9):
