@@ -46,8 +46,8 @@ PLAN_COLUMNS = (
     "headroom_units", "headroom_unit_hours_month", "headroom_cost_month", "effort_cost", "stale_bought_min", "net_year",
     "currency", "risk", "why", "exercise", "reference",
 )  # fmt: skip
-# What people entered by the line's name: each of COLUMNS, then the columns that they added, under the heading that they gave.
 GONE = "no longer in the plan"
+# What people entered by the line's name: each of COLUMNS, then the columns that they added, under the heading that they gave.
 Kept = Mapping[str, Mapping[str, str]]
 # A spreadsheet reads a cell that begins with one of these as a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
