@@ -132,6 +132,16 @@ def test_work_is_conserved_at_the_end_and_at_every_point(system, step):
         np.testing.assert_allclose(getattr(course, name)[-1], getattr(seen, name)[0], rtol=1e-9, atol=1e-6)
 
 
+@settings(QUICK, max_examples=400)
+@given(systems(), st.sampled_from([1.0, 0.5]), st.sampled_from([900.0, 3_000.0]))
+def test_steps_taken_as_one_give_what_they_give_one_by_one(system, step, horizon):
+    """A course is simulated step by step; without one, steps in which nothing new happens are taken together."""
+    whole = arrays(simulate(system, step_min=step, horizon_min=horizon))
+    single = arrays(trace(system, step_min=step, horizon_min=horizon).result)
+    for name, value in whole.items():
+        np.testing.assert_allclose(value, single[name], rtol=1e-8, atol=1e-6, err_msg=name)
+
+
 @settings(QUICK, max_examples=250)
 @given(systems())
 def test_no_value_is_negative_and_nan_only_stands_for_what_was_not_reached(system):

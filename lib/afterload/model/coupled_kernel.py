@@ -152,8 +152,9 @@ ND = 15
     L_REQUESTS,  # instances that the bucket of requests still admits
     L_SHARE,  # mean share of what is needed that serves in this step
     L_FULL,  # 1 if nothing is missing
-) = range(5)
-NL = 5
+    L_SETTLED,  # 1 if it stays as it is
+) = range(6)
+NL = 6
 # What the admission plan carries through a draw.
 P_STAGE, P_LIFT, P_CALM, P_TROUBLE = range(4)  # minutes for which the signal held; minutes of a collapse
 NP = 4
@@ -229,6 +230,21 @@ def record(q, course, row, t, curves, w, r, t0, step):
     course[row, NT * q + T_DISCARDED] = r[q, R_DISCARDED]
     course[row, NT * q + T_SUPERSEDED] = r[q, R_SUPERSEDED]
     course[row, NT * q + T_DEAD] = r[q, R_DEAD]
+
+
+@compiled
+def find_steady(bases, steady):
+    """For each point of the grid, the last one up to which the arrivals of every queue keep the rate that they have there."""
+    points = bases.shape[1]
+    end = points - 1
+    steady[end] = end
+    for i in range(points - 2, -1, -1):
+        for q in range(bases.shape[0]):
+            rate = bases[q, end] - bases[q, end - 1]
+            if abs(bases[q, i + 1] - bases[q, i] - rate) > SAME_RATE * rate:
+                end = i + 1
+                break
+        steady[i] = end
 
 
 @compiled
@@ -326,6 +342,8 @@ def discard(q, curves, side_curves, w, p, r, place, inv, restore_at, spare):
 @compiled
 def move_fleet(f, g, p, launched, i, restore_at, now, step, removing):
     """Removals, launches and starts of one step; tells whether the fleet serves more or less now."""
+    if g[f, L_SETTLED] > 0.0:
+        return False
     before = g[f, L_SERVING]
     impaired = min(step, max(0.0, p[f, F_LAUNCH_FROM] - now))
     if removing and p[f, F_ACTIVE] > 0.0:
@@ -349,7 +367,12 @@ def move_fleet(f, g, p, launched, i, restore_at, now, step, removing):
     changed = share != g[f, L_SHARE]
     g[f, L_SHARE] = share
     g[f, L_FULL] = 1.0 if g[f, L_SERVING] >= p[f, F_NEEDED] - 0.5 else 0.0
-    return changed or was_full != g[f, L_FULL]
+    changed |= was_full != g[f, L_FULL]
+    # Nothing is removed any more, and none is missing, so that none is on its way.
+    is_whole = g[f, L_SERVING] >= p[f, F_NEEDED] * (1.0 - TINY) and g[f, L_SERVING] == before
+    if impaired <= 0.0 and is_whole and not changed:
+        g[f, L_SETTLED] = 1.0
+    return changed
 
 
 @compiled
@@ -670,6 +693,7 @@ def begin(w, x, g, plan, queues, dependencies, fleets, admission, r, s, lowest, 
     for f in range(g.shape[0]):
         g[f, L_SERVING] = lowest[f] = fleets[f, F_RUNNING]
         g[f, L_BUCKET], g[f, L_REQUESTS] = fleets[f, F_BURST], fleets[f, F_REQUEST_BURST]
+        g[f, L_SETTLED] = 0.0
     plan[P_STAGE] = 1.0 if admission[M_ON] > 0.0 else NORMAL
     plan[P_LIFT] = plan[P_CALM] = plan[P_TROUBLE] = 0.0
     for step in range(begun.shape[0]):
@@ -825,8 +849,37 @@ def write_row(course, row, t, w, x, g, plan, curves, r, t0, step):
 
 
 @compiled
+def quiet_steps(i, most, steady, curves, w, x, g, queues, inv):
+    """How many steps of the grid from ``i`` on, at most ``most``, bring nothing new, so that they can be taken as one.
+
+    Rates hold for all of them. Nothing may fail, be set aside or become too old meanwhile, since that differs from step to step.
+    """
+    most = min(most, steady[i] - i)
+    if most < 2:
+        return 1
+    for k in range(x.shape[0]):
+        if x[k, D_COLLAPSED] > 0.0:
+            return 1
+    for f in range(g.shape[0]):
+        if g[f, L_SETTLED] <= 0.0:
+            return 1
+    for q in range(w.shape[0]):
+        if queues[q, Q_FRESH_FIRST] > 0.0:
+            return 1
+        limit, _ = age_limit(q, queues, True)
+        if limit >= NO_LIMIT:
+            continue
+        # What has left only grows: work that is too old at the end of a stretch and had not left at its start may be removed.
+        while most > 1 and value_at(curves, q, i + most - limit * inv, w[q, W_EARLY]) > w[q, W_GONE]:
+            if value_at(curves, q, i + 2 - limit * inv, w[q, W_EARLY]) > w[q, W_GONE]:
+                return 1
+            most //= 2
+    return most
+
+
+@compiled
 def run_draw(
-    step, t0, bases, at_trigger, first_rates, trigger, queues, dependencies, fleets, admission, settled, period,
+    step, t0, bases, steady, at_trigger, first_rates, trigger, queues, dependencies, fleets, admission, settled, period,
     r, s, lowest, begun, overall, course,
     curves, side_curves, launched, w, x, g, plan, seen, mark_q, mark_k, mark_f, mark_p,
 ):  # fmt: skip
@@ -852,8 +905,11 @@ def run_draw(
     first, stale, holds = True, True, False
     change_at = 0.0
 
-    for i in range(restore_at, points - 1):
-        now, cell_end = t0 + i * step, t0 + (i + 1) * step
+    i = restore_at - 1
+    after = restore_at
+    while after < points - 1:
+        i, after = after, after + 1
+        now, cell_end = t0 + i * step, t0 + after * step
         seen[G_FULL] = True
         for f in range(g.shape[0]):
             stale |= move_fleet(f, g, fleets, launched, i, restore_at, now, step, plan[P_STAGE] == NORMAL)
@@ -864,10 +920,16 @@ def run_draw(
             if abs(coming - w[q, W_COMING]) > SAME_RATE * coming:
                 w[q, W_COMING] = coming
                 stale = True
+        if not stale and course.shape[0] == 0 and plan[P_STAGE] >= NORMAL:
+            most = min(check, points - 1) - i
+            if change_at < t0 + (i + most) * step:
+                most = int((change_at - now) * inv - TINY)
+            after = i + quiet_steps(i, most, steady, curves, w, x, g, queues, inv)
+            cell_end = t0 + after * step
 
         cuts = 0
         place = float(i)
-        while place < i + 1:
+        while place < after:
             if stale or now >= change_at - TINY * step:
                 cuts += 1
                 grows_until = offer(w, x, g, plan, queues, dependencies, admission, now)
@@ -928,13 +990,13 @@ def run_draw(
                 stale = grows_until < np.inf
 
             if cuts >= MOST_CUTS or cell_end - change_at < TINY * step:
-                dt, place = cell_end - now, i + 1.0
+                dt, place = cell_end - now, float(after)
             else:
                 dt, place = change_at - now, (change_at - t0) * inv
             for k in range(x.shape[0]):
                 stale |= move_dependency(k, x, dependencies, s, dt, plan[P_STAGE] >= 2)
             for q in range(nq):
-                stale |= move_queue(q, curves, side_curves, w, queues, r, i, place, dt, inv, restore_at)
+                stale |= move_queue(q, curves, side_curves, w, queues, r, after - 1, place, dt, inv, restore_at)
             if holds:
                 plan[P_CALM] += dt
             if not seen[G_HEALTHY] and 1 < plan[P_STAGE] < NORMAL:
@@ -942,11 +1004,11 @@ def run_draw(
             now += dt
 
         if course.shape[0] > 0:
-            last = i + 1
+            last = after
             write_row(course, last, now, w, x, g, plan, curves, r, t0, step)
         if overall[O_OVER] > 0.0:
             break
-        if i + 1 == check:
+        if after == check:
             check += period
             marks += 1
             again = repeats(w, x, g, plan, s, mark_q, mark_k, mark_f, mark_p)
@@ -983,9 +1045,11 @@ def simulate(
     seen = np.zeros(NG, dtype=np.bool_)
     mark_q, mark_k, mark_f, mark_p = np.zeros((nq, 2)), np.zeros((nk, 5)), np.zeros(nf), np.zeros(NP)
     last = 0
+    steady = np.zeros(points, dtype=np.int64)
+    find_steady(bases, steady)
     for d in range(outages.shape[0]):
         last = run_draw(
-            step, t0, bases, at_trigger[d], first_rates[d], -outages[d], queues[d], dependencies[d], fleets[d],
+            step, t0, bases, steady, at_trigger[d], first_rates[d], -outages[d], queues[d], dependencies[d], fleets[d],
             admission, settled[d], period, results[d], depend[d], lowest[d], begun[d], overall[d], course,
             curves, side_curves, launched, w, x, g, plan, seen, mark_q, mark_k, mark_f, mark_p,
         )  # fmt: skip
