@@ -351,7 +351,8 @@ def test_without_workers_and_without_a_scheduler(
         own.close()
     refused = batch("scenarios", "--resume", "--scheduler", own.address)
     assert refused.code == 7
-    assert f"--scheduler {own.address}: no scheduler can be reached: Connection refused" in refused.err
+    # Refused, or not answered in time: that is for the machine to say.
+    assert f"--scheduler {own.address}: no scheduler can be reached: " in refused.err
     (tmp_path / "hold").unlink()
     mended = batch("scenarios", "--resume")
     assert mended.code == 0, mended.err
