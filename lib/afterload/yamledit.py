@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import io
 import json
-import warnings
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import ReusedAnchorWarning
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.representer import SafeRepresenter
 
 from afterload.errors import InputError
-from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_text
+from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_nodes
 
 __all__ = ["YamlText", "dump", "inline"]
 
@@ -58,7 +56,7 @@ class YamlText:
     def __init__(self, text: str, name: str) -> None:
         self.text = text
         self.name = name
-        self.tree = read_text(text, name)
+        self._root, self.tree = read_nodes(text, name)
         self._data = plain(self.tree.data)
 
     @property
@@ -81,7 +79,7 @@ class YamlText:
         where the text is written in a way that cannot be changed alone.
         """
         wanted = _with(self._data, path, value, f"{self.name}: {_dotted(path)}")
-        self._replace(_Edit(self.text, self.name).put(path, value), wanted, path)
+        self._replace(_Edit(self.text, self._root).put(path, value), wanted, path)
 
     def append(self, path: DataPath, value: Any) -> None:
         """Put a value at the end of the list at a path, which is made where it is missing.
@@ -93,7 +91,7 @@ class YamlText:
             self.set(path, [value])
             return
         wanted = _with(self._data, path, [*listed, value], f"{self.name}: {_dotted(path)}")
-        self._replace(_Edit(self.text, self.name).append(path, value), wanted, path)
+        self._replace(_Edit(self.text, self._root).append(path, value), wanted, path)
 
     def remove(self, path: DataPath) -> None:
         """Take away a key or an item of a list, with its value and the comment on its line; nothing where there is none.
@@ -107,13 +105,13 @@ class YamlText:
         if not isinstance(parent, dict) or path[-1] not in parent:
             return
         wanted = _without(self._data, path)
-        self._replace(_Edit(self.text, self.name).drop(path), wanted, path)
+        self._replace(_Edit(self.text, self._root).drop(path), wanted, path)
 
     def _remove_item(self, path: DataPath, listed: list[Any]) -> None:
         left = [item for place, item in enumerate(listed) if place != path[-1]]
         wanted = _with(self._data, path[:-1], left, self.name)
         try:
-            self._replace(_Edit(self.text, self.name).drop_item(path), wanted, path)
+            self._replace(_Edit(self.text, self._root).drop_item(path), wanted, path)
         except InputError:
             written = self._at(path[:-1])
             self.set(path[:-1], [item for place, item in enumerate(written) if place != path[-1]])
@@ -130,7 +128,7 @@ class YamlText:
             raise InputError(f"{self.name}: {_dotted((*path[:-1], name))} is there already: choose another name")
         renamed = {name if key == path[-1] else key: value for key, value in parent.items()}
         wanted = _with(self._data, path[:-1], renamed, self.name) if path[:-1] else plain(renamed)
-        self._replace(_Edit(self.text, self.name).rename(path, name), wanted, path)
+        self._replace(_Edit(self.text, self._root).rename(path, name), wanted, path)
 
     def duplicate(self, path: DataPath, name: str = "") -> None:
         """Copy a key with its value and comments to a new key, or an item of a list to the place after it.
@@ -151,7 +149,7 @@ class YamlText:
         else:
             return
         try:
-            self._replace(_Edit(self.text, self.name).duplicate(path, name), wanted, path)
+            self._replace(_Edit(self.text, self._root).duplicate(path, name), wanted, path)
         except InputError:
             self.set(*instead)
 
@@ -164,24 +162,21 @@ class YamlText:
 
     def _replace(self, text: str, wanted: Any, path: DataPath) -> None:
         try:
-            tree = read_text(text, self.name)
+            root, tree = read_nodes(text, self.name)
         except InputError:
-            tree = YamlTree(None)
+            root, tree = None, YamlTree(None)
         seen = plain(tree.data)
         if seen != wanted:
             raise InputError(
                 f"{self.name}: {_dotted(path)} is written in a way that cannot be changed alone: change it by hand"
             )
-        self.text, self._data, self.tree = text, seen, tree
+        self.text, self._root, self._data, self.tree = text, root, seen, tree
 
 
 class _Edit:
-    def __init__(self, text: str, name: str) -> None:
+    def __init__(self, text: str, root: Any) -> None:
         self.text = text
-        self.name = name
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ReusedAnchorWarning)
-            self.root = YAML(typ="safe", pure=True).compose(text)
+        self.root = root
         self.newline = "\r\n" if "\r\n" in text else "\n"
 
     def put(self, path: DataPath, value: Any) -> str:

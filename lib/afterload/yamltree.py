@@ -22,7 +22,7 @@ from ruamel.yaml.reader import ReaderError
 from afterload.errors import InputError, NotFoundError
 from afterload.reads import note_read, open_input
 
-__all__ = ["DataPath", "WrittenFloat", "WrittenInt", "YamlTree", "plain", "read_file", "read_text"]
+__all__ = ["DataPath", "WrittenFloat", "WrittenInt", "YamlTree", "plain", "read_file", "read_nodes", "read_text"]
 
 DataPath = tuple[str | int, ...]
 MAX_BYTES = 2_000_000
@@ -94,6 +94,11 @@ def read_file(path: Path) -> tuple[YamlTree, bytes]:
 
 def read_text(text: str, name: str) -> YamlTree:
     """Read YAML text; ``name`` stands in messages. Raises :class:`InputError` with the line of the fault."""
+    return read_nodes(text, name)[1]
+
+
+def read_nodes(text: str, name: str) -> tuple[Node | None, YamlTree]:
+    """The same with the nodes of the text, which know where each value stands; None for a text without any."""
     reader = _Reader(name)
     try:
         with warnings.catch_warnings():
@@ -101,7 +106,7 @@ def read_text(text: str, name: str) -> YamlTree:
             yaml = YAML(typ="safe", pure=True)
             yaml.Composer = _Composer
             node = yaml.compose(text)
-        return YamlTree(None if node is None else reader.value(node, ()), reader.lines, name)
+        return node, YamlTree(None if node is None else reader.value(node, ()), reader.lines, name)
     except ReaderError as problem:
         line = text.count("\n", 0, problem.position) + 1
         sign = f"the character {_code(problem.character)}"

@@ -531,7 +531,8 @@ class _Raw:
     begun: FloatArray
     overall: FloatArray
     course: FloatArray
-    last_row: int = 0
+    waits: FloatArray
+    lasts: npt.NDArray[np.int64]
 
     def is_over(self) -> BoolArray:
         """Draws that ended before their horizon did."""
@@ -625,13 +626,11 @@ class _Packed:
         points = self.ahead + math.ceil(horizon / self.step - 1e-9) + 1
         return _Frame(points, *self._bases(points), *self._period())
 
-    def _call(
-        self, horizon: float, rows: npt.NDArray[np.intp], traced: bool = False, frame: _Frame | None = None
-    ) -> _Raw:
+    def _call(self, horizon: float, rows: npt.NDArray[np.intp], traced: bool = False, waits: bool = False) -> _Raw:
         # Imported here: the compiler takes most of a second to load, and reading a model needs none of it.
         from afterload.model import coupled_kernel as kernel
 
-        frame = frame or self._frame(horizon)
+        frame = self._frame(horizon)
         count = len(rows)
         nq, nk, nf = (table.shape[1] for table in (self.queues, self.dependencies, self.fleets))
         raw = _Raw(
@@ -641,15 +640,17 @@ class _Packed:
             begun=np.zeros((count, len(GUIDE_STEPS) + 2)),
             overall=np.zeros((count, kernel.NO)),
             course=np.zeros((frame.points if traced else 0, kernel.NT * nq + 2 * nk + nf + 1)),
+            waits=np.zeros((count if waits else 0, frame.points, nq)),
+            lasts=np.zeros(count, dtype=np.int64),
         )
 
         def part(first: int, last: int) -> None:
             these = rows[first:last]
-            raw.last_row = kernel.simulate(
+            kernel.simulate(
                 self.step, frame.start, frame.bases, self.at_trigger[these], self.first_rates[these], self.outages[these],
                 self.queues[these], self.dependencies[these], self.fleets[these], self.admission, frame.settled[these],
                 frame.period, raw.results[first:last], raw.depend[first:last], raw.lowest[first:last],
-                raw.begun[first:last], raw.overall[first:last], raw.course,
+                raw.begun[first:last], raw.overall[first:last], raw.course, raw.waits[first:last], raw.lasts[first:last],
             )  # fmt: skip
 
         threads = min(os.cpu_count() or 1, count // DRAWS_PER_THREAD)
@@ -679,7 +680,7 @@ class _Packed:
         from afterload.model import coupled_kernel as kernel
 
         raw = self._call(horizon, np.arange(1), traced=True)
-        result, last = self._result(raw), raw.last_row
+        result, last = self._result(raw), int(raw.lasts[0])
         nq, nk, nf = (table.shape[1] for table in (self.queues, self.dependencies, self.fleets))
         course = raw.course[: last + 1]
         queues, others = course[:, : kernel.NT * nq].reshape(len(course), nq, kernel.NT), course[:, kernel.NT * nq :]
@@ -705,27 +706,21 @@ class _Packed:
         )
 
     def backlogs(self, horizon: float) -> tuple[FloatArray, FloatArray]:
-        from afterload.model import coupled_kernel as kernel
-
-        frame = self._frame(horizon)
-        points, period = frame.points, frame.period
+        raw = self._call(horizon, np.arange(self.draws), waits=True)
+        points, (_, period) = raw.waits.shape[1], self._period()
         times = self.step * np.arange(-self.ahead, points - self.ahead, dtype=np.float64)
-        count = self.queues.shape[1]
         initial = self.queues[..., _QUEUE_FIELDS["backlog_before"]]
-        found = np.zeros((self.draws, points, count))
-        for place in range(self.draws):
-            raw = self._call(horizon, np.array([place]), traced=True, frame=frame)
-            course = raw.course[:points, : kernel.NT * count].reshape(points, count, kernel.NT)
-            waiting, last = course[..., kernel.T_LIVE] + course[..., kernel.T_SIDE], raw.last_row
-            waiting[times <= -self.outages[place] + 1e-9] = initial[place]
-            if raw.overall[0, 1] > 0.0:
+        for waiting, last, never, outage, before in zip(
+            raw.waits, raw.lasts.tolist(), raw.overall[:, 1] > 0.0, self.outages, initial, strict=True
+        ):
+            waiting[times <= -outage + 1e-9] = before
+            if never:
                 # It ended since it only repeats itself: what a period brought, every later one brings.
                 back = min(period, last)
-                gain = waiting[last] - waiting[last - back]
-                for row in range(last + 1, points):
-                    waiting[row] = np.maximum(0.0, waiting[row - back] + gain)
-            found[place] = waiting
-        return times, found
+                beyond = np.arange(points - last - 1)
+                gains = (beyond // back + 1)[:, np.newaxis] * (waiting[last] - waiting[last - back])
+                waiting[last + 1 :] = np.maximum(0.0, waiting[last - back + 1 + beyond % back] + gains)
+        return times, raw.waits
 
     def _result(self, raw: _Raw) -> CoupledResult:
         results, depend = raw.results, raw.depend

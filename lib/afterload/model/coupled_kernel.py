@@ -233,6 +233,23 @@ def record(q, course, row, t, curves, w, r, t0, step):
 
 
 @compiled
+def waiting_in(q, w):
+    """Items that wait in a queue, those set aside included."""
+    return max(0.0, w[q, W_KNOWN] - w[q, W_GONE]) + max(0.0, w[q, W_SIDE_IN] - w[q, W_SIDE_OUT])
+
+
+@compiled
+def note_waiting(waits, row, after, w):
+    """Keep what waits after steps taken as one, and on the way there, where rates were constant."""
+    for q in range(w.shape[0]):
+        now = waiting_in(q, w)
+        gain = (now - waits[row, q]) / (after - row)
+        for passed in range(row + 1, after):
+            waits[passed, q] = waits[row, q] + gain * (passed - row)
+        waits[after, q] = now
+
+
+@compiled
 def find_steady(bases, steady):
     """For each point of the grid, the last one up to which the arrivals of every queue keep the rate that they have there."""
     points = bases.shape[1]
@@ -248,8 +265,8 @@ def find_steady(bases, steady):
 
 
 @compiled
-def outage(q, curves, w, p, r, trigger, t0, step, restore_at, course):
-    """Arrivals, partial service and expiry from the trigger to the restore; ``course`` is empty if none is kept."""
+def outage(q, curves, w, p, r, trigger, t0, step, restore_at, course, waits):
+    """Arrivals, partial service and expiry from the trigger to the restore; ``course`` and ``waits`` are empty if not kept."""
     limit = min(p[q, Q_MAX_AGE], p[q, Q_RETENTION])
     column = R_EXPIRED if p[q, Q_MAX_AGE] <= p[q, Q_RETENTION] else R_LOST
     r[q, R_PEAK] = p[q, Q_BEFORE]
@@ -269,6 +286,8 @@ def outage(q, curves, w, p, r, trigger, t0, step, restore_at, course):
         r[q, R_PEAK] = max(r[q, R_PEAK], curves[q, i + 1] - after)
         if course.shape[0] > 0:
             record(q, course, i + 1, t0 + (i + 1) * step, curves, w, r, t0, step)
+        if waits.shape[0] > 0:
+            waits[i + 1, q] = waiting_in(q, w)
 
 
 @compiled
@@ -880,10 +899,10 @@ def quiet_steps(i, most, steady, curves, w, x, g, queues, inv):
 @compiled
 def run_draw(
     step, t0, bases, steady, at_trigger, first_rates, trigger, queues, dependencies, fleets, admission, settled, period,
-    r, s, lowest, begun, overall, course,
+    r, s, lowest, begun, overall, course, waits,
     curves, side_curves, launched, w, x, g, plan, seen, mark_q, mark_k, mark_f, mark_p,
 ):  # fmt: skip
-    """Simulate one draw; gives the last row of its course."""
+    """Simulate one draw; gives the last row of its course, or of what waits."""
     nq, points = bases.shape
     restore_at = round(-t0 / step)
     inv = 1.0 / step
@@ -896,8 +915,10 @@ def run_draw(
             w[q, W_EARLY] = queues[q, Q_BEFORE] / TINY
         r[q, R_ARRIVED] = queues[q, Q_BEFORE]  # until the end, when arrivals are taken from what is known
         fill_curve(q, curves, bases, queues, at_trigger[q], first_rates[q], trigger, t0, step)
-        outage(q, curves, w, queues, r, trigger, t0, step, restore_at, course)
+        outage(q, curves, w, queues, r, trigger, t0, step, restore_at, course, waits)
         supersede(q, curves, w, queues, r, restore_at)
+        if waits.shape[0] > 0:
+            waits[restore_at, q] = waiting_in(q, w)
     check = restore_at + settled if period > 0 else points
     marks = 0
     overall[O_END], overall[O_NEVER], overall[O_OVER], overall[O_FALLBACKS] = t0 + (points - 1) * step, 0.0, 0.0, 0.0
@@ -1006,6 +1027,9 @@ def run_draw(
         if course.shape[0] > 0:
             last = after
             write_row(course, last, now, w, x, g, plan, curves, r, t0, step)
+        if waits.shape[0] > 0:
+            last = after
+            note_waiting(waits, i, after, w)
         if overall[O_OVER] > 0.0:
             break
         if after == check:
@@ -1025,9 +1049,9 @@ def run_draw(
 @njit(cache=True, error_model="numpy", nogil=True)
 def simulate(
     step, t0, bases, at_trigger, first_rates, outages, queues, dependencies, fleets, admission, settled, period,
-    results, depend, lowest, begun, overall, course,
+    results, depend, lowest, begun, overall, course, waits, lasts,
 ):  # fmt: skip
-    """Simulate every draw; fill ``results``, ``depend``, ``lowest``, ``begun`` and ``overall``; give the last row of a course.
+    """Simulate every draw; fill ``results``, ``depend``, ``lowest``, ``begun``, ``overall``, ``lasts``, and what is to be kept.
 
     ``bases``: (queues, points) cumulative base arrivals on a grid of ``step`` minutes from ``t0`` on; ``at_trigger`` and
     ``first_rates``: (draws, queues) the same and the rate at the trigger. ``outages``: (draws,). ``queues``: (draws, queues,
@@ -1036,6 +1060,7 @@ def simulate(
     ``results``: (draws, queues, NR), ``depend``: (draws, dependencies, NS), ``lowest``: (draws, fleets), ``overall``:
     (draws, NO), ``begun``: (draws, 9) start of each admission step, -1 if never. ``course``: (points, columns) for one
     draw, or empty: NT for each queue; attempts and state of each dependency; each fleet in service; the admission step.
+    ``waits``: (draws, points, queues) what waits from the trigger on, or no draws. ``lasts``: (draws,) the last row of either.
     """
     nq, points = bases.shape
     nk, nf = dependencies.shape[1], fleets.shape[1]
@@ -1044,13 +1069,13 @@ def simulate(
     w, x, g, plan = np.zeros((nq, NW)), np.zeros((nk, ND)), np.zeros((nf, NL)), np.zeros(NP)
     seen = np.zeros(NG, dtype=np.bool_)
     mark_q, mark_k, mark_f, mark_p = np.zeros((nq, 2)), np.zeros((nk, 5)), np.zeros(nf), np.zeros(NP)
-    last = 0
+    none, keeps = np.zeros((0, nq)), waits.shape[0] > 0
     steady = np.zeros(points, dtype=np.int64)
     find_steady(bases, steady)
     for d in range(outages.shape[0]):
-        last = run_draw(
+        kept = waits[d] if keeps else none
+        lasts[d] = run_draw(
             step, t0, bases, steady, at_trigger[d], first_rates[d], -outages[d], queues[d], dependencies[d], fleets[d],
             admission, settled[d], period, results[d], depend[d], lowest[d], begun[d], overall[d], course,
-            curves, side_curves, launched, w, x, g, plan, seen, mark_q, mark_k, mark_f, mark_p,
+            kept, curves, side_curves, launched, w, x, g, plan, seen, mark_q, mark_k, mark_f, mark_p,
         )  # fmt: skip
-    return last

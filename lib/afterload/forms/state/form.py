@@ -285,7 +285,8 @@ class FormState(HasTraits):
         """One step of changes to the text; all of it or nothing. Raises :class:`InputError` where it cannot be made."""
         if typed_into is None:
             self.settle()
-        edit = copy(self._yaml())
+        before = self._yaml()
+        edit = copy(before)
         yield edit
         if edit.text == self.text:
             return
@@ -303,7 +304,8 @@ class FormState(HasTraits):
         else:
             self._typing = None
             self._push(edit.text)
-            self.shape += 1
+            if edit.tree.lines.keys() != before.tree.lines.keys():
+                self.shape += 1
         self._look()
         self.notice = ""
 
