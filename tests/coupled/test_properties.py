@@ -15,6 +15,7 @@ from afterload.model.coupled import (
     CoupledQueue,
     CoupledSystem,
     Input,
+    backlogs,
     simulate,
     trace,
 )
@@ -137,9 +138,16 @@ def test_work_is_conserved_at_the_end_and_at_every_point(system, step):
 def test_steps_taken_as_one_give_what_they_give_one_by_one(system, step, horizon):
     """A course is simulated step by step; without one, steps in which nothing new happens are taken together."""
     whole = arrays(simulate(system, step_min=step, horizon_min=horizon))
-    single = arrays(trace(system, step_min=step, horizon_min=horizon).result)
+    course = trace(system, step_min=step, horizon_min=horizon)
+    single = arrays(course.result)
     for name, value in whole.items():
         np.testing.assert_allclose(value, single[name], rtol=1e-8, atol=1e-6, err_msg=name)
+    times, waiting = backlogs(system, {}, horizon, step_min=step)
+    rows = len(course.times_min) - 1
+    assert times[:rows].tobytes() == course.times_min[:rows].tobytes()
+    after = course.times_min[:rows] > -system.outage_min
+    found = (course.live + course.sidelined)[:rows]
+    np.testing.assert_allclose(waiting[0, :rows][after], found[after], rtol=1e-8, atol=1e-4)
 
 
 @settings(QUICK, max_examples=250)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from afterload.figures.moving import GROUPS, LIVE, parted
 from afterload.forms.state import FormState
 from afterload.forms.state.rest import Rest
 from afterload.forms.state.sliders import Slider, sliders_of
+from afterload.plan import build_plan
 from afterload.resources import resource
 from afterload.scenario import load_scenario, load_scenario_text
 
@@ -252,6 +254,66 @@ def test_works_follow_each_other_and_a_touch_between_them_begins_anew() -> None:
     clock.pass_(0.25)
     rest.now()
     assert done[5:] == ["bands", "figures", "plan"]
+
+
+def test_a_touch_between_two_slices_of_a_work_begins_anew() -> None:
+    clock, done = Clock(), []
+
+    def slices() -> Iterator[None]:
+        for place in range(3):
+            done.append(f"slice {place}")
+            yield
+
+    rest = Rest([(0.2, lambda: done.append("bands")), (0.5, slices), (0.1, lambda: done.append("last"))], clock.later)
+    rest.touch()
+    for seconds in (0.25, 0.5, 0.0, 0.0):
+        clock.pass_(seconds)
+    assert done == ["bands", "slice 0", "slice 1"]
+    rest.touch()
+    assert len(clock.waiting) == 1
+    clock.pass_(0.1)
+    assert done == ["bands", "slice 0", "slice 1"]
+    for _ in range(20):
+        clock.pass_(0.1)
+    assert done[3:] == ["bands", "slice 0", "slice 1", "slice 2", "last"]
+    assert clock.waiting == []
+    rest.touch()
+    for seconds in (0.25, 0.5, 0.0):
+        clock.pass_(seconds)
+    assert done[8:] == ["bands", "slice 0"]
+    rest.now()
+    assert done[8:] == ["bands", "slice 0", "slice 1", "slice 2", "last"]
+    assert clock.waiting == []
+
+
+def test_a_plan_given_up_leaves_nothing_and_one_made_in_slices_is_the_same(form: FormState) -> None:
+    form.find_bands()
+    form.find_backlogs()
+    begun = form.planning()
+    for _ in range(20):
+        next(begun)
+    form.drag(slider(form, "orders arrivals"), 1300)
+    for _ in begun:
+        pass
+    assert form.results is not None
+    assert form.results.plan is None
+    assert not form.is_whole
+    form.rest()
+    assert form.is_whole
+    plan = form.results.plan
+    assert plan is not None
+    assert plan.items == build_plan(estimate(load_scenario_text(form.text, form.path))).items
+
+
+def test_a_slider_moves_values_and_leaves_the_outline_as_it_is(form: FormState) -> None:
+    shape = form.shape
+    form.drag(slider(form, "orders arrivals"), 1300)
+    form.settle()
+    assert "1,300/min" in form.text
+    assert form.shape == shape
+    form.drag(slider(form, "orders cap"), 40)
+    form.settle()
+    assert form.shape == shape + 1
 
 
 def test_sliders_of_a_scenario_without_queues(tmp_path: Path) -> None:

@@ -917,8 +917,6 @@ def run_draw(
         fill_curve(q, curves, bases, queues, at_trigger[q], first_rates[q], trigger, t0, step)
         outage(q, curves, w, queues, r, trigger, t0, step, restore_at, course, waits)
         supersede(q, curves, w, queues, r, restore_at)
-        if waits.shape[0] > 0:
-            waits[restore_at, q] = waiting_in(q, w)
     check = restore_at + settled if period > 0 else points
     marks = 0
     overall[O_END], overall[O_NEVER], overall[O_OVER], overall[O_FALLBACKS] = t0 + (points - 1) * step, 0.0, 0.0, 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, get_args
@@ -16,8 +16,9 @@ from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change
 from afterload.plan.price import NOTHING_PRICED, Net, net_of
 from afterload.plan.worth import CASES, Appraisal, Appraiser, Difference, better
 from afterload.scenario.coupled_schema import Costs
+from afterload.slices import Slices, finished
 
-__all__ = ["ORDERS", "Order", "Plan", "build_plan", "catalogue"]
+__all__ = ["ORDERS", "Order", "Plan", "build_plan", "catalogue", "planning"]
 
 _RANK = {DO: 0, NEEDS_EVIDENCE: 1, IN_PLACE: 2, NOT_HERE: 3}
 # The guide's own five changes: of equal worth they stand before what goes with them.
@@ -108,6 +109,11 @@ def build_plan(estimates: Estimates, order: Order = "guide", draws: int | None =
 
     Raises :class:`InputError` for another order, and for ``cost`` where the scenario gives no costs.
     """
+    return finished(planning(estimates, order, draws))
+
+
+def planning(estimates: Estimates, order: Order = "guide", draws: int | None = None) -> Slices[Plan]:
+    """The same in slices of some hundredths of a second. Parameters and errors as for :func:`build_plan`."""
     costs = estimates.loaded.scenario.costs
     if order == "cost" and (costs is None or costs.stale_minute is None):
         raise InputError("the order cost needs costs.stale_minute in the scenario, and costs.person_day for the effort")
@@ -120,13 +126,21 @@ def build_plan(estimates: Estimates, order: Order = "guide", draws: int | None =
         if not found:
             found = [PlanItem(change.id, "", NOT_HERE, "The scenario has nothing that this change is about.")]
         lines += [(change, item) for item in found]
-    rank = _ranker(order, appraiser, costs or NOTHING_PRICED)
-    lines.sort(key=lambda line: rank(*line))
-    items = [item for _, item in lines]
+        yield
+    rank = _ranker(order, costs or NOTHING_PRICED)
+    ranked = []
+    for change, item in lines:
+        measures: list[Mapping[str, Difference]] = []
+        if appraiser is not None and item.status == DO and item.edit and not appraiser.refusal(item.edit):
+            for case in CASES:
+                measures.append(appraiser.alone(item.edit, case))
+                yield
+        ranked.append((rank(change, item, measures), item))
+    items = [item for _, item in sorted(ranked, key=lambda line: line[0])]
     if appraiser is None:
         return Plan(tuple(items), catalogue(), order, costs=costs)
     places = [place for place, item in enumerate(items) if item.status == DO]
-    appraisal = appraiser.appraise([items[place].edit for place in places])
+    appraisal = yield from appraiser.appraising([items[place].edit for place in places])
     for number, place in enumerate(places):
         if number in appraisal.failed:
             raise ModelError(f"the change {items[place].id} does not fit the scenario: {appraisal.failed[number]}")
@@ -138,12 +152,9 @@ def build_plan(estimates: Estimates, order: Order = "guide", draws: int | None =
 Rank = tuple[float, float, int, float, bool, str, str]
 
 
-def _ranker(order: Order, appraiser: Appraiser | None, costs: Costs) -> Callable[[Change, PlanItem], Rank]:
-    def rank(change: Change, item: PlanItem) -> Rank:
+def _ranker(order: Order, costs: Costs) -> Callable[[Change, PlanItem, Sequence[Mapping[str, Difference]]], Rank]:
+    def rank(change: Change, item: PlanItem, measures: Sequence[Mapping[str, Difference]]) -> Rank:
         status = float(_RANK[item.status])
-        measures: list[Mapping[str, Difference]] = []
-        if appraiser is not None and item.status == DO and item.edit and not appraiser.refusal(item.edit):
-            measures = [appraiser.alone(item.edit, case) for case in CASES]
         gains = [_gain(of_case["fresh_min" if order == "cost" else "empty_min"]) for of_case in measures]
         gain = max(gains, default=0.0)
         # What buys another measure than minutes stands between what buys minutes and what buys nothing.

@@ -24,6 +24,7 @@ from afterload.scenario.coupled_schema import AdmissionPlan, PlanAutomation
 from afterload.scenario.fields import Section
 from afterload.scenario.overrides import apply_edits
 from afterload.scenario.retry_schema import WorkerPool
+from afterload.slices import Slices, finished
 from afterload.yamltree import YamlTree
 
 __all__ = [
@@ -283,6 +284,10 @@ class Appraiser:
 
     def appraise(self, edits: Sequence[Edit]) -> Appraisal:
         """Every edit alone, in this order, and left out of the whole."""
+        return finished(self.appraising(edits))
+
+    def appraising(self, edits: Sequence[Edit]) -> Slices[Appraisal]:
+        """The same in slices, each of one simulation at most: whoever waits may do other things between them, or give up."""
         failed = {place: words for place, edit in enumerate(edits) if (words := self.refusal(edit))}
         kept: list[Edit] = [{} if place in failed else edit for place, edit in enumerate(edits)]
         whole = self._key(kept)
@@ -290,6 +295,11 @@ class Appraiser:
         worths = []
         for place, edit in enumerate(kept):
             without = self._key([*kept[:place], *kept[place + 1 :]])
+            for case in CASES:
+                for key in (self._key([edit]), heads[place], heads[place + 1], without, whole):
+                    if (key, case) not in self._measured:
+                        self._measure(key, case)
+                        yield
             worths.append(
                 {
                     case: Worth(
@@ -399,7 +409,9 @@ def _difference(name: str, before: Measured, after: Measured) -> Difference:
     else:
         with np.errstate(invalid="ignore"):
             moved = np.where(one == other, 0.0, one - other)
-    low, high = (float(np.quantile(moved, share, method="inverted_cdf")) for share in (0.1, 0.9))
+    # np.quantile with inverted_cdf gives the same, in ten times the time: a plan has hundreds of these.
+    places = [max(0, int(np.ceil(share * moved.size)) - 1) for share in (0.1, 0.9)]
+    low, high = np.partition(moved, places)[places].tolist()
     return Difference(
         before.likely(name),
         after.likely(name),

@@ -24,6 +24,7 @@ from afterload.plan import build_plan
 from afterload.plan.compare import Comparison, Snapshot, compare
 from afterload.scenario import Overrides, Scenario, dotted
 from afterload.scenario.overrides import annotation_at, gather_overrides, locate, settle
+from afterload.slices import Slices, finished
 from afterload.yamledit import YamlText
 from afterload.yamltree import DataPath
 
@@ -403,9 +404,22 @@ class FormState(HasTraits):
 
     def find_plan(self) -> None:
         """The plan of the scenario as it is."""
+        finished(self.planning())
+
+    def planning(self) -> Slices[None]:
+        """The same in slices, since it takes longer than a person waits who moves something again."""
         self.settle()
-        if self.results is not None and not self.is_whole:
-            self.is_whole = self._follow(Results.whole)
+        if self.results is None or self.is_whole:
+            return
+        # Whatever changes the results meanwhile has them found anew.
+        before = self.results
+        try:
+            found = yield from before.becoming_whole()
+        except AfterloadError as problem:
+            self.notice = str(problem)
+            return
+        if self.results is before:
+            self.is_whole = self._follow(lambda _: found)
 
     def find_backlogs(self) -> None:
         """The bands of the backlog of the scenario as it is."""

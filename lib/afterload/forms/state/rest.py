@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 __all__ = ["Every", "Handle", "Rest"]
 
@@ -16,6 +16,8 @@ class Handle(Protocol):
         """Do not run it."""
 
 
+# A work may come in slices, between which a touch may begin anew; it returns these then.
+Work = Callable[[], Iterator[None] | None]
 Later = Callable[[float, Callable[[], None]], Handle | None]
 
 
@@ -30,16 +32,19 @@ def _on_loop(delay_s: float, work: Callable[[], None]) -> Handle | None:
 class Rest:
     """Does works one after the other once nothing moves: each a time after the one before, the first after the last touch.
 
-    A touch between two of them begins anew, so that whoever moves something waits for one work at most, never for a queue. What
-    a work itself moves is no touch.
+    A touch between two of them, or between two slices of one, begins anew: so whoever moves something waits for one work or slice
+    at most, never for a queue. What a work itself moves is no touch.
     ``later`` schedules. Where nothing can be scheduled, the works wait for :meth:`now`.
     """
 
-    def __init__(self, works: Sequence[tuple[float, Callable[[], None]]], later: Later = _on_loop) -> None:
+    _END = object()
+
+    def __init__(self, works: Sequence[tuple[float, Work]], later: Later = _on_loop) -> None:
         self._works = tuple(works)
         self._later = later
         self._handle: Handle | None = None
         self._next = 0
+        self._slices: Iterator[None] | None = None
         self._is_working = False
 
     def touch(self) -> None:
@@ -51,14 +56,15 @@ class Rest:
 
     def now(self) -> None:
         """Do at once all that still waits, or all where nothing does."""
-        left = self._works[self._next :]
+        slices, left = self._slices, self._works[self._next :]
         self.cancel()
+        self._finish(slices)
         for _, work in left:
-            self._do(work)
+            self._finish(self._do(work))
 
     def cancel(self) -> None:
         """Forget what waits."""
-        self._next = 0
+        self._next, self._slices = 0, None
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
@@ -67,18 +73,31 @@ class Rest:
         self._handle = self._later(self._works[self._next][0], self._step)
 
     def _step(self) -> None:
-        work, self._handle = self._works[self._next][1], None
-        self._next += 1
-        self._do(work)
-        if self._next < len(self._works):
+        self._handle = None
+        if self._slices is None:
+            self._slices = self._do(self._works[self._next][1])
+            self._next += 1
+        elif not self._goes_on(self._slices):
+            self._slices = None
+        if self._slices is not None:
+            self._handle = self._later(0.0, self._step)
+        elif self._next < len(self._works):
             self._schedule()
         else:
             self._next = 0
 
-    def _do(self, work: Callable[[], None]) -> None:
+    def _finish(self, slices: Iterator[None] | None) -> None:
+        while slices is not None and self._goes_on(slices):
+            pass
+
+    def _goes_on(self, slices: Iterator[None]) -> bool:
+        """Do one more slice; False where there is none."""
+        return self._do(lambda: next(slices, self._END)) is not self._END
+
+    def _do(self, work: Callable[[], Any]) -> Any:
         self._is_working = True
         try:
-            work()
+            return work()
         finally:
             self._is_working = False
 

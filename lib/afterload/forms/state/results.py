@@ -11,11 +11,13 @@ from afterload.coupling import CoupledEstimate, couple, estimate_recovery
 from afterload.errors import AfterloadError, InputError, ScenarioError
 from afterload.estimates import Estimates, estimate
 from afterload.findings.backlog_bands import BacklogBand, backlog_bands
-from afterload.plan import Plan, build_plan
+from afterload.plan import Plan
+from afterload.plan.build import planning
 from afterload.plan.worth import edited
 from afterload.scenario import LoadedScenario, Problem
 from afterload.scenario.load import load_scenario_tree
 from afterload.scenario.problems import dotted
+from afterload.slices import Slices, finished
 from afterload.yamltree import DataPath, YamlTree, read_text
 
 __all__ = ["Problems", "Results", "read"]
@@ -64,8 +66,15 @@ class Results:
 
     def whole(self) -> Results:
         """The same with uncertainty and plan."""
+        return finished(self.becoming_whole())
+
+    def becoming_whole(self) -> Slices[Results]:
+        """The same in slices."""
         found = self.with_backlogs()
-        return found if found.plan is not None else replace(found, plan=build_plan(self.estimates))
+        if found.plan is not None:
+            return found
+        plan = yield from planning(self.estimates)
+        return replace(found, plan=plan)
 
     def changed(self, values: Sequence[tuple[DataPath, Any]]) -> Results:
         """Point results with some values set, without reading the text again.

@@ -55,8 +55,8 @@ class Editor:
             style={"button_width": "auto"},
         )
         self.results = ResultsView(form)
-        works = [form.settle, form.find_bands, form.find_backlogs, self.results.settle, form.find_plan]
-        # One by one, so that a hand that moves again waits for one of them at most.
+        works = [form.settle, form.find_bands, form.find_backlogs, self.results.settle, form.planning]
+        # One by one, the plan in slices, so that a hand that moves again waits for one of them at most.
         self.rest = Rest(list(zip((REST_S, 0.0, 0.0, 0.0, PLAN_S), works, strict=True)))
         self.sliders = SlidersView(form, self.group.value)
         self.group.observe(lambda change: self._look_at(change["new"]), names="value")
