@@ -266,7 +266,7 @@ def test_a_touch_between_two_slices_of_a_work_begins_anew() -> None:
 
     rest = Rest([(0.2, lambda: done.append("bands")), (0.5, slices), (0.1, lambda: done.append("last"))], clock.later)
     rest.touch()
-    for seconds in (0.25, 0.5, 0.0, 0.0):
+    for seconds in (0.25, 0.5, 0.01, 0.01):
         clock.pass_(seconds)
     assert done == ["bands", "slice 0", "slice 1"]
     rest.touch()
@@ -278,7 +278,7 @@ def test_a_touch_between_two_slices_of_a_work_begins_anew() -> None:
     assert done[3:] == ["bands", "slice 0", "slice 1", "slice 2", "last"]
     assert clock.waiting == []
     rest.touch()
-    for seconds in (0.25, 0.5, 0.0):
+    for seconds in (0.25, 0.5, 0.01):
         clock.pass_(seconds)
     assert done[8:] == ["bands", "slice 0"]
     rest.now()

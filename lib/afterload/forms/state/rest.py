@@ -16,6 +16,9 @@ class Handle(Protocol):
         """Do not run it."""
 
 
+# Between two slices: whatever has arrived meanwhile takes more than one turn of the loop to be dealt with.
+BREATH_S = 0.005
+
 # A work may come in slices, between which a touch may begin anew; it returns these then.
 Work = Callable[[], Iterator[None] | None]
 Later = Callable[[float, Callable[[], None]], Handle | None]
@@ -80,7 +83,7 @@ class Rest:
         elif not self._goes_on(self._slices):
             self._slices = None
         if self._slices is not None:
-            self._handle = self._later(0.0, self._step)
+            self._handle = self._later(BREATH_S, self._step)
         elif self._next < len(self._works):
             self._schedule()
         else:
