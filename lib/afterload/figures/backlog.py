@@ -159,7 +159,8 @@ def _lines(estimates: Estimates, field: str, title: str) -> Any:
         )
     )
     marks = [(clock.at(incident.trigger), "trigger"), (clock.at(incident.restored_at), "restored")]
-    return lines + rules(marks, "at", temporal=True)
+    # The trigger above: apart whatever the outage is, so that the chart keeps its form while that moves.
+    return lines + rules(marks, "at", temporal=True, rows=(1, 0))
 
 
 def backlog_figure(estimates: Estimates) -> Figure | Prose:
@@ -469,7 +470,8 @@ _RATES = frozenset({"tested rate", "direct traffic", "room for the drain", "drai
 
 
 def curve_data(estimates: Estimates, field: str) -> list[list[dict[str, Any]]]:
-    """The data alone of the chart of one curve: points, then marks."""
+    """The data alone of the chart of one curve: points, then marks, then each label."""
     clock, incident = Clock.of(estimates.loaded), estimates.loaded.scenario.incident
     marks = [(clock.at(incident.trigger), "trigger"), (clock.at(incident.restored_at), "restored")]
-    return [_curves(estimates, field)[0], [{"at": at, "label": label} for at, label in marks]]
+    values = [{"at": at, "label": label} for at, label in marks]
+    return [_curves(estimates, field)[0], values, values[1:], values[:1]]

@@ -34,6 +34,7 @@ __all__ = [
     "evenly",
     "finish",
     "points_each",
+    "rows_apart",
     "rules",
     "thin",
 ]
@@ -44,6 +45,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MOST_POINTS = 400
 # Values that one chart holds, whatever a scenario holds, and lines that one chart can show.
 MOST_VALUES, MOST_LINES = 1_000, 40
+# Labels of lines: a row of them, a character, and the width of the narrowest chart that must hold them.
+LABEL_ROW_PX, LABEL_CHARACTER_PX, NARROW_PX = 14, 6, 300
 # The points of a line are nearly invisible, there for the tooltip; its legend shows the line.
 LINE_LEGEND = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3)
 # The same for long labels, which would run out of the chart in one row.
@@ -197,17 +200,45 @@ def evenly(items: Sequence[T], most: int = MOST_VALUES) -> tuple[list[T], tuple[
     return [items[place] for place in places], (note,)
 
 
-def rules(marks: Iterable[tuple[int | float, str]], field: str, temporal: bool = False) -> Any:
-    """Dashed vertical lines with a label each."""
+def rules(
+    marks: Iterable[tuple[int | float, str]], field: str, temporal: bool = False, rows: Sequence[int] | None = None
+) -> Any:
+    """Dashed vertical lines with a label each, in the first row above the chart or in those that ``rows`` names."""
     values = [{field: at, "label": label} for at, label in marks]
     kind: Any = "temporal" if temporal else "quantitative"
     scale = alt.Scale(type="utc") if temporal else alt.Undefined
+
+    def labelled(base: Any, row: int) -> Any:
+        # Above the chart, where no point and no line is.
+        return base.mark_text(align="left", dx=-3, dy=-4 - LABEL_ROW_PX * row, baseline="bottom", color=GREY).encode(
+            y=alt.YValue(0), text=alt.Text("label", type="nominal")
+        )
+
     base = chart_of(values).encode(alt.X(field, type=kind, scale=scale))
     line = base.mark_rule(strokeDash=[5, 4], color=GREY)
-    text = base.mark_text(align="left", dx=4, dy=8, baseline="top", color=GREY).encode(
-        y=alt.YValue(0), text=alt.Text("label", type="nominal")
-    )
-    return line + text
+    if rows is None or not any(rows):
+        return line + labelled(base, 0)
+    for row in sorted(set(rows)):
+        some = [value for value, its in zip(values, rows, strict=True) if its == row]
+        line += labelled(chart_of(some).encode(alt.X(field, type=kind, scale=scale)), row)
+    return line
+
+
+def rows_apart(marks: Sequence[tuple[int | float, str]], span: float) -> list[int]:
+    """A row for each label of :func:`rules`: one that would run into the label before it goes one row up.
+
+    ``span`` is the length of the axis, taken to be drawn as narrow as charts get.
+    """
+    found = [0] * len(marks)
+    ends: list[float] = []
+    for place in sorted(range(len(marks)), key=lambda place: marks[place][0]):
+        at, label = marks[place]
+        row = next((row for row, end in enumerate(ends) if end <= at), len(ends))
+        if row == len(ends):
+            ends.append(at)
+        ends[row] = at + span * (len(label) + 2) * LABEL_CHARACTER_PX / NARROW_PX
+        found[place] = row
+    return found
 
 
 def finish(chart: Any, height: int = 260, name: str = "") -> dict[str, Any]:

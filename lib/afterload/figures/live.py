@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from afterload.figures.charts import AFTER, BEFORE, Clock, alt, chart_of, evenly, finish, rules
+from afterload.figures.charts import AFTER, BEFORE, Clock, alt, chart_of, evenly, finish, rows_apart, rules
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.findings.live import Live
@@ -24,7 +23,6 @@ NONE_YET = "There is no reading yet."
 MOST_READINGS = 300
 # Points of the fan, and how far it goes beyond the end that is likely.
 FAN_POINTS, BEYOND = 60, 1.15
-CROWDED_SHARE = 0.1
 # How far it goes where no end is in sight.
 NO_END_MIN = 360.0
 
@@ -82,14 +80,10 @@ def live_figure(loaded: LoadedScenario, live: Live | None, log: str | None = Non
             marks.append((times.at(known.restored_at) + round(known.objective_min * 60_000), "objective"))
     if live.change is not None:
         marks.append((times.at(live.readings[live.change.place].at), "net rate changed"))
-    # Two labels in one place cannot be read: the earlier line stays without its own.
-    places = sorted(at for at, _ in marks)
-    crowded = {at for at, after in pairwise(places) if after - at < CROWDED_SHARE * span * 60_000}
-    marks = [(at, "" if at in crowded else label) for at, label in marks]
     named = loaded.scenario.live.log if loaded.scenario.live is not None else "readings"
     chart = alt.layer(*layers)
     if marks:
-        chart = chart + rules(marks, "at", temporal=True)
+        chart = chart + rules(marks, "at", temporal=True, rows=rows_apart(marks, span * 60_000))
     return Figure(
         title=f"The backlog of {live.queue}, seen and expected",
         chart=finish(chart, height=300),

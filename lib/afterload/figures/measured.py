@@ -15,6 +15,7 @@ from afterload.figures.charts import (
     alt,
     chart_of,
     finish,
+    rows_apart,
     rules,
     thin,
 )
@@ -51,11 +52,11 @@ def _short(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _restore_of(clock: Clock, restore: datetime, back_min: float | None) -> list[tuple[int | float, str]]:
+def _marks(clock: Clock, restore: datetime, back_min: float | None, span_min: float) -> Any:
     marks: list[tuple[int | float, str]] = [(clock.at(clock.trigger), "trigger"), (clock.at(restore), "restored")]
     if back_min is not None and back_min > 0:
         marks.append((clock.at(restore) + round(back_min * 60_000), "back"))
-    return marks
+    return rules(marks, "at", temporal=True, rows=rows_apart(marks, span_min * 60_000))
 
 
 def measured_recovery_figure(measured: MeasuredRecovery, source: str = "") -> Figure:
@@ -178,7 +179,7 @@ def _panel(item: SignalRecovery, measured: MeasuredRecovery, clock: Clock, each:
         .mark_rect(color=GREY, opacity=0.15)
         .encode(y=alt.Y("low", type="quantitative"), y2="high:Q")
     )
-    marks = rules(_restore_of(clock, measured.restore, item.back_min), "at", temporal=True)
+    marks = _marks(clock, measured.restore, item.back_min, span_min)
     panel = band + line + marks
     return panel.properties(width=760, height=150) if len(measured.signals) > 1 else panel
 
@@ -232,7 +233,7 @@ def back_test_figure(test: BackTest, clock: Clock, source: str = "") -> Figure:
             ],
         )
     )
-    marks = rules(_restore_of(clock, restore, observed.drain_min), "at", temporal=True)
+    marks = _marks(clock, restore, observed.drain_min, (end - start) / 60)
     return Figure(
         title="The drain as predicted at the restore, and as it was",
         chart=finish(lines + marks),

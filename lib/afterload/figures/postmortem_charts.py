@@ -73,7 +73,7 @@ def timeline_figure(loaded: LoadedScenario) -> Figure | Prose:
     own, open_ = sum(entry.is_own for entry in found), sum(entry.event.status == "disputed" for entry in found)
     return Figure(
         title="Timeline",
-        chart=finish(points + rules(marks, "at", temporal=True), height=max(140, 34 * len(sources))),
+        chart=finish(points + rules(marks, "at", temporal=True, rows=(1, 0)), height=max(140, 34 * len(sources))),
         table=Table(
             COLUMNS,
             tuple(tuple(str(value[name]) for name in COLUMNS) for value in values),

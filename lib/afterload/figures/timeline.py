@@ -207,7 +207,8 @@ def events_figure(loaded: LoadedScenario) -> Figure | Prose:
     return Figure(
         title="What happened when",
         chart=finish(
-            points + rules(marks, "at", temporal=True), height=max(140, 26 * len({v["subsystem"] for v in values}))
+            points + rules(marks, "at", temporal=True, rows=(1, 0)),
+            height=max(140, 26 * len({v["subsystem"] for v in values})),
         ),
         table=Table.of(
             [
