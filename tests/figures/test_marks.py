@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from afterload.figures.charts import LABEL_CHARACTER_PX, NARROW_PX, rows_apart
@@ -31,5 +33,5 @@ def test_labels_in_one_row_are_apart_in_the_narrowest_chart() -> None:
     rows = rows_apart(marks, 1_000)
     for row in set(rows):
         its = [mark for mark, found in zip(marks, rows, strict=True) if found == row]
-        for (at, label), (after, _) in zip(its, its[1:], strict=False):
+        for (at, label), (after, _) in pairwise(its):
             assert (after - at) / 1_000 * NARROW_PX >= len(label) * LABEL_CHARACTER_PX
