@@ -16,7 +16,7 @@ from hashlib import sha256
 from io import BufferedReader
 from pathlib import Path
 
-__all__ = ["note_read", "open_input", "read_input", "recorded_reads"]
+__all__ = ["is_open_already", "note_read", "open_input", "read_input", "recorded_reads"]
 
 # What is open already: standard input, and what a shell puts in place of a command, as in <(command).
 _OPEN_ALREADY = re.compile(r"/dev/stdin|/dev/fd/[0-9]+|/proc/(?:self|[0-9]+)/fd/[0-9]+")
@@ -31,9 +31,14 @@ def open_input(path: str | Path) -> BufferedReader:
     already, as /dev/stdin is. Raises :class:`OSError` as ``open`` does.
     """
     mode = os.stat(path).st_mode  # noqa: PTH116 - a name as a person gave it
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode) and not _OPEN_ALREADY.fullmatch(os.fspath(path)):
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode) and not is_open_already(path):
         raise OSError(errno.EINVAL, "it is a pipe or a device, not a plain file", str(path))
     return Path(path).open("rb")
+
+
+def is_open_already(path: str | Path) -> bool:
+    """True for what this process was given open, such as /dev/stdin: no other process finds it there, and it is read once."""
+    return bool(_OPEN_ALREADY.fullmatch(os.fspath(path)))
 
 
 def read_input(path: str | Path) -> bytes:

@@ -85,3 +85,14 @@ def test_what_is_piped_in_is_read(scenario: Path, words: str) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "valid. Team Team A," in done.stdout
+
+
+@pytest.mark.parametrize("words", ["report <(cat team.yaml)", "cat team.yaml | report /dev/stdin"])
+def test_a_packet_of_what_is_piped_in_is_refused_before_anything_runs(scenario: Path, words: str) -> None:
+    command = words.replace("report", f"{sys.executable} -c 'from afterload.cli import main; main()' report --quiet")
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=scenario.parent, capture_output=True, text=True, check=False, timeout=WAIT_S
+    )
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "is read once, and every chapter of a packet reads the scenario: save it as a file first" in done.stderr
+    assert not (scenario.parent / "packets").exists()

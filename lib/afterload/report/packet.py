@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from afterload.errors import AfterloadError, ChapterError
+from afterload.errors import AfterloadError, ChapterError, InputError
 from afterload.files import slug, write_all
+from afterload.reads import is_open_already
 from afterload.report.chosen import chapter_paths, check_folder
 from afterload.report.earlier import left_behind, left_words
 from afterload.report.engine import ENGINE_NAME, IN_PROCESS_NAME
@@ -116,9 +117,14 @@ def make_packet(
     :attr:`Packet.failures`. ``kernel`` asks for a Jupyter kernel in place of the process; ``launcher`` is where the process
     comes from, if there is one already.
 
-    Raises :class:`OutputError` where a file cannot be written; then no old file has been replaced by half a new one. Raises
+    Raises :class:`InputError` for a scenario that only this process can read, such as /dev/stdin. Raises
+    :class:`OutputError` where a file cannot be written; then no old file has been replaced by half a new one. Raises
     :class:`ChapterError` where kernel or process cannot be started, or end in a way that leaves nothing to show.
     """
+    if is_open_already(scenario_path):
+        raise InputError(
+            f"{scenario_path}: is read once, and every chapter of a packet reads the scenario: save it as a file first"
+        )
     job = PacketJob(loaded, scenario_path, str(folder), tuple(map(str, chapters)), cell_timeout_s)
     if kernel:
         return write_packet(build_packet(job, ENGINE_NAME, progress=progress))
