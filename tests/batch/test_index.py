@@ -175,7 +175,13 @@ def test_the_page_marks_what_is_met_alone_and_missed_together(bare: Make, queue:
         "met": True,
         "words": "",
     }
-    item = {"name": "db", "shared_as": "ledger-db", "tested_rate_per_min": 2_520.0, "direct_rate_per_min": 0.0}
+    item = {
+        "name": "db",
+        "shared_as": "ledger-db",
+        "tested_rate_per_min": 2_520.0,
+        "direct_rate_per_min": 0.0,
+        "control_rate_per_min": 0.0,
+    }
     short = queue(backlog=51_600.0, dependency="db", drain_min=86.0, fresh_min=86.0)
     shares = {"dependencies": [item], "queues": [short]}
     records = [bare(name, met=True, verdicts=[verdict], shares=shares, results={"fresh_min": 86.0}) for name in "AB"]
@@ -228,6 +234,7 @@ def test_a_shared_limit_keeps_the_name_that_teams_gave_it(bare: Make, queue: Mak
             "shared_as": shared_as,
             "tested_rate_per_min": 2_000.0,
             "direct_rate_per_min": 0.0,
+            "control_rate_per_min": 0.0,
         }
         shares = {"account": "1", "region": "r", "dependencies": [item], "queues": [queue(dependency="stock in hand")]}
         (limit,) = [
@@ -281,7 +288,8 @@ def test_hostile_text_stays_text(bare: Make, queue: Make, fleet: Make, line: Mak
     for place, name in enumerate(HOSTILE):
         shares = {
             "account": HOSTILE[0], "region": name, "queues": [queue(name, dependency=name)], "fleets": [fleet(name)],
-            "dependencies": [{"name": name, "shared_as": HOSTILE[1], "tested_rate_per_min": 100.0, "direct_rate_per_min": 5.0}],
+            "dependencies": [{"name": name, "shared_as": HOSTILE[1], "tested_rate_per_min": 100.0, "direct_rate_per_min": 5.0,
+                "control_rate_per_min": 0.0}],
         }  # fmt: skip
         costs = {"stale_minute": 1.0, "person_day": 1.0, "currency": name}
         results = {"worst_queue": name, "slowest_fleet": name, "worst_stack": name}

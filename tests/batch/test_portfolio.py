@@ -204,7 +204,13 @@ def test_objectives_that_are_missed_together(bare: Make, queue: Make, fleet: Mak
     short = queue(backlog=51_600.0, dependency="db", drain_min=86.0, fresh_min=86.0)
 
     def team(name: str, limit: float, rate: float = 2_520.0, objective: str = "fresh", **given: Any) -> dict[str, Any]:
-        item = {"name": "db", "shared_as": "db", "tested_rate_per_min": rate, "direct_rate_per_min": 0.0}
+        item = {
+            "name": "db",
+            "shared_as": "db",
+            "tested_rate_per_min": rate,
+            "direct_rate_per_min": 0.0,
+            "control_rate_per_min": 0.0,
+        }
         shares = {"dependencies": [item], "queues": [{**short, **given}]}
         return bare(name, met=True, verdicts=[{**verdict, "name": objective, "limit": limit}], shares=shares)
 

@@ -73,8 +73,16 @@ def test_what_has_no_item_time_is_told(bare: Make, queue: Make) -> None:
     assert any("Not counted" in note and "2 queues" in note for note in seen.notes)
 
 
-def dependency(rate: float, direct: float = 0.0, shared_as: str | None = "ledger", name: str = "db") -> dict[str, Any]:
-    return {"name": name, "shared_as": shared_as, "tested_rate_per_min": rate, "direct_rate_per_min": direct}
+def dependency(
+    rate: float, direct: float = 0.0, shared_as: str | None = "ledger", name: str = "db", control: float = 0.0
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "shared_as": shared_as,
+        "tested_rate_per_min": rate,
+        "direct_rate_per_min": direct,
+        "control_rate_per_min": control,
+    }
 
 
 def test_two_drains_on_one_tested_rate(bare: Make, queue: Make) -> None:
@@ -89,6 +97,16 @@ def test_two_drains_on_one_tested_rate(bare: Make, queue: Make) -> None:
     # Together 2,800 a minute: 1,400 each, 200 to spare: 1,032 min.
     assert seen.joint_min == pytest.approx(206_400 / 200)
     assert seen.latest.late_min == pytest.approx(1_032 - 344)
+
+
+def test_control_traffic_is_taken_off_like_direct_traffic(bare: Make, queue: Make) -> None:
+    """3,000 less twice 100 is 2,800 a minute for both, however much of the 100 is direct and how much control traffic."""
+    for direct, control in ((100.0, 0.0), (0.0, 100.0), (60.0, 40.0)):
+        item = dependency(3_000, direct, control=control)
+        records = [bare(name, shares={"dependencies": [item], "queues": [queue(dependency="db")]}) for name in "AB"]
+        seen = only(records, "dependency")
+        assert (seen.taken, seen.asked) == (200, 3_800)
+        assert seen.joint_min == pytest.approx(206_400 / 200)
 
 
 def test_direct_traffic_of_a_dependency_taken_as_one_counts_once(bare: Make, queue: Make) -> None:

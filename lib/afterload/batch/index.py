@@ -353,7 +353,7 @@ def _limit(portfolio: Portfolio, limit: SharedLimit) -> dict[str, Any]:
         "whose": "" if is_on_time else f"{latest.part}, {portfolio.names[latest.team_id]}",
         "trend": trend_text(trend),
         "taken": _amount(limit, limit.taken) if limit.taken else "",
-        "taken_words": {"dependency": "direct traffic", "concurrency": "reserved"}.get(limit.kind, ""),
+        "taken_words": {"dependency": "direct and control traffic", "concurrency": "reserved"}.get(limit.kind, ""),
         "parts": [_part(portfolio, limit, part) for part in parts],
         "notes": limit.notes,
     }

@@ -178,6 +178,7 @@ def _shares(loaded: LoadedScenario, estimates: Estimates) -> dict[str, Any]:
                 "shared_as": item.shared_as,
                 "tested_rate_per_min": _rounded(item.tested_rate_per_min),
                 "direct_rate_per_min": _rounded(item.direct_rate_per_min),
+                "control_rate_per_min": _rounded(item.control_rate_per_min),
             }
             for name, item in scenario.dependencies.items()
         ],

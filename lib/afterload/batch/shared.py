@@ -27,10 +27,10 @@ NOTICEABLE_MIN = 1.0
 
 METHODS: Mapping[Kind, str] = {
     "dependency": (
-        "Each team's packet plans with the whole tested rate, less the direct traffic that it states. Together: the tested rate "
-        "less the direct traffic of all, shared by max-min fairness at every moment among the backlogs that still drain, each "
+        "Each team's packet plans with the whole tested rate, less direct and control traffic as it states them. Together: the "
+        "tested rate less those of all, shared by max-min fairness at every moment among the backlogs that still drain, each "
         "up to the rate of its own consumers; what a team does not use goes to the others. Where teams state different tested "
-        "rates, the lowest holds. Direct traffic is each team's own, and summed, where they name the dependency with "
+        "rates, the lowest holds. Such traffic is each team's own, and summed, where they name the dependency with "
         "shared_as; without it each states all that reaches the dependency, and the largest is taken once. All are restored "
         "at the same moment; every item is one call; expiry, ramps and collapse are left out on both sides of the comparison."
     ),
@@ -89,7 +89,7 @@ class SharedLimit:
         key: stable name over runs.
         kind, name: what it is, and what people call it.
         limit, unit: what there is. For launches: instances that a full bucket holds.
-        taken: what is taken before the parts share the rest: direct traffic or reserved concurrency.
+        taken: what is taken before the parts share the rest: direct and control traffic, or reserved concurrency.
         asked: the sum of what all ask, ``taken`` included.
         broken: True if the packets promise more than there is.
         parts: what each team asks, in the order of the teams.
@@ -188,17 +188,17 @@ def _dependencies(records: Sequence[Record]) -> Iterable[SharedLimit]:
 def _dependency(key: str, name: str, uses: Sequence[tuple[Record, Mapping[str, Any]]]) -> SharedLimit:
     rates = [float(item["tested_rate_per_min"]) for _, item in uses]
     tested = min(rates)
-    stated = [float(item["direct_rate_per_min"]) for _, item in uses]
+    stated = [_other_traffic(item) for _, item in uses]
     # With shared_as it is each team's own traffic; without, all that reaches it, which every team states again.
     is_own = all(item["shared_as"] is not None for _, item in uses)
-    direct = sum(stated) if is_own else max(stated)
+    other = sum(stated) if is_own else max(stated)
     mine: list[tuple[str, Mapping[str, Any], float | None]] = []
     for record, item in uses:
         queues = [queue for queue in record["shares"]["queues"] if queue["dependency"] == item["name"]]
-        whole = max(0.0, float(item["tested_rate_per_min"]) - float(item["direct_rate_per_min"]))
+        whole = max(0.0, float(item["tested_rate_per_min"]) - _other_traffic(item))
         alone = drain_together([_draining(queue) for queue in queues], whole)
         mine += [(record["id"], queue, time) for queue, time in zip(queues, alone, strict=True)]
-    joint = drain_together([_draining(queue) for _, queue, _ in mine], max(0.0, tested - direct))
+    joint = drain_together([_draining(queue) for _, queue, _ in mine], max(0.0, tested - other))
     parts = [
         SharedPart(team, queue["name"], float(queue["drain_rate_per_min"]), alone, together, queue["drain_min"])
         for (team, queue, alone), together in zip(mine, joint, strict=True)
@@ -210,12 +210,12 @@ def _dependency(key: str, name: str, uses: Sequence[tuple[Record, Mapping[str, A
         for record, _ in uses
         if record["id"] not in with_queue
     ]
-    asked = direct + sum(part.asks for part in parts)
+    asked = other + sum(part.asks for part in parts)
     notes: tuple[str, ...] = ()
     if not is_own:
         notes = ("Taken as one, since name, account, region and tested rate are the same; shared_as would say so.",)
-        if direct > 0:
-            notes = (*notes, _direct_note(min(stated), direct))
+        if other > 0:
+            notes = (*notes, _taken_once(min(stated), other))
     if max(rates) > tested * (1 + SAME):
         notes = (
             *notes,
@@ -227,7 +227,7 @@ def _dependency(key: str, name: str, uses: Sequence[tuple[Record, Mapping[str, A
         name,
         tested,
         "calls a minute",
-        direct,
+        other,
         asked,
         asked > tested * (1 + SAME),
         tuple(parts),
@@ -235,12 +235,16 @@ def _dependency(key: str, name: str, uses: Sequence[tuple[Record, Mapping[str, A
     )
 
 
-def _direct_note(least: float, most: float) -> str:
+def _other_traffic(item: Mapping[str, Any]) -> float:
+    return float(item["direct_rate_per_min"]) + float(item["control_rate_per_min"])
+
+
+def _taken_once(least: float, most: float) -> str:
     spread = (
         f"; teams state from {least:,.6g} to {most:,.6g}, and the largest holds" if least < most * (1 - SAME) else ""
     )
     return (
-        "Direct traffic is taken once, since without shared_as every team states all that reaches the dependency"
+        "Direct and control traffic is taken once, since without shared_as every team states all that reaches the dependency"
         f"{spread}."
     )
 
