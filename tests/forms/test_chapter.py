@@ -18,6 +18,7 @@ from afterload.forms.state import FormState
 from afterload.forms.state.results import Results
 from afterload.forms.views.chart import LiveChartView
 from afterload.forms.views.editor import Editor
+from afterload.forms.workbook import FormWorkbook
 from afterload.report.packet import chapter_paths
 from afterload.resources import resource
 from afterload.scenario import load_scenario
@@ -124,3 +125,11 @@ def test_labels_of_an_axis_keep_apart_in_narrow_charts(orders: Path) -> None:
         assert chart.spec["config"]["axis"]["labelSeparation"] >= 8
         # Those of the packet, which are wide, are left as they are.
         assert "labelSeparation" not in figure.chart["config"]["axis"]
+
+
+def test_a_cell_that_runs_again_shows_the_same_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second one would follow every step too, and look at the log on its own."""
+    monkeypatch.setattr("afterload.forms.workbook.has_front_end", lambda: True)
+    workbook = FormWorkbook("builtin:scenarios/orders.yaml")
+    assert workbook.fill_in() is workbook.fill_in()
+    assert workbook.follow() is workbook.follow()

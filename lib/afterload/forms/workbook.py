@@ -58,12 +58,24 @@ class FormWorkbook:
         """The recovery that is going on: readings that are typed, and those of the log."""
         return LiveState(*self._live)
 
+    # Each made once: a cell that runs again shows the same one, where a second would do all work twice.
+
+    @cached_property
+    def _editor(self) -> Any:
+        from afterload.forms.views.editor import Editor
+
+        return Editor(self.form)
+
+    @cached_property
+    def _live_view(self) -> Any:
+        from afterload.forms.views.live import LiveView
+
+        return LiveView(self.recovery)
+
     def fill_in(self) -> Any:
         """The form with its sliders, and the results beside it."""
         if has_front_end():
-            from afterload.forms.views.editor import Editor
-
-            return Editor(self.form).box
+            return self._editor.box
         self.form.rest()
         return Still([*self._answers(), self._values()])
 
@@ -90,9 +102,7 @@ class FormWorkbook:
         """The recovery that is going on: readings to type, the answer, its chart and tables."""
         recovery = self.recovery
         if has_front_end():
-            from afterload.forms.views.live import LiveView
-
-            return LiveView(recovery).box
+            return self._live_view.box
         found, loaded = recovery.answer, recovery.loaded
         if found is None or loaded is None or recovery.trouble:
             return paragraph(recovery.to_do)
