@@ -502,6 +502,19 @@ class TestBounds:
         assert f"dead-letters: {gone:,.0f} items today, nothing with it" in item.bounds
         assert item.edit == {f"queues.q.{name}": value for name, value in edit.items()}
 
+    @pytest.mark.parametrize(
+        ("service", "words"),
+        [
+            # 204,600 items: 30,000 a minute are moved; 1,800 - 1,200 a minute are done.
+            ("1,800/min", "moves them in 6.82 min at the 500 a second that the service does at most, and consumers need 5 h 41 min"),
+            ("1,100/min", "at most, and consumers have nothing to spare for them beside what arrives."),
+            ("40,000/min", "moves them in 6.82 min at the 500 a second that the service does at most."),
+        ],
+    )  # fmt: skip
+    def test_a_redrive_takes_as_long_as_consumers_need(self, tmp_path: Path, service: str, words: str) -> None:
+        fields = {**LASTING, "service": "sqs-lambda", "service_rate": service, "max_receives": 3}
+        assert words in lines(scenario(tmp_path, one(**fields)))["dlq-receives:queues.q"].bounds
+
     def test_a_replay_gets_what_new_work_leaves(self, tmp_path: Path) -> None:
         item = lines(scenario(tmp_path, one(**LASTING, service="sqs-lambda", max_receives=3)))[
             "bounded-replay:queues.q"

@@ -57,6 +57,18 @@ def dead_letter_arn(queue: Queue) -> str:
     return given if given.startswith("arn:") and ":sqs:" in given else "DEAD_LETTER_QUEUE_ARN"
 
 
+def _redrive_words(item: QueueEstimate, gone: float) -> str:
+    """How long a redrive takes: at the service's rate, or at what consumers do beside arrivals where that is less."""
+    most = 60 * limits.value("sqs.redrive_per_s.maximum")
+    moved = f"A redrive moves them in {format_duration(gone / most)} at the 500 a second that the service does at most"
+    spare = item.service_rate_now_per_min - item.load.arrivals.mean_tail_per_min
+    if spare >= most:
+        return f"{moved}."
+    if spare <= 0:
+        return f"{moved}, and consumers have nothing to spare for them beside what arrives."
+    return f"{moved}, and consumers need {format_duration(gone / spare)} for them beside what arrives."
+
+
 def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
     owner = owner_of(estimates, queue)
@@ -86,12 +98,11 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     if longer is not None:
         edit[f"{target}.visibility_timeout"] = f"{longer:.15g} s"
     apply, undo = _commands(queue, planned, longer)
-    redrive = gone / limits.value("sqs.redrive_per_s.maximum") / 60
     return PlanItem(
         ID, target, DO, evidence,
         bounds=(
-            f"Bounds what the outage itself dead-letters: {counted(gone, 'item')} today, nothing with it. A redrive of them "
-            f"takes {format_duration(redrive)} at the 500 a second that the service moves at most."
+            f"Bounds what the outage itself dead-letters: {counted(gone, 'item')} today, nothing with it. "
+            f"{_redrive_words(item, gone)}"
         ),
         price=f"A bad item is tried {planned:,} times before it is set aside.",
         owner=owner, apply=apply, undo=undo, terraform=_terraform(queue, planned, longer), edit=edit,
