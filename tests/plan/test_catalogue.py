@@ -506,9 +506,9 @@ class TestBounds:
         ("service", "words"),
         [
             # 204,600 items: 30,000 a minute are moved; 1,800 - 1,200 a minute are done.
-            ("1,800/min", "moves them in 6.82 min at the 500 a second that the service does at most, and consumers need 5 h 41 min"),
+            ("1,800/min", "in 6.82 min at the 500 a second that the service does at most, and consumers need 5 h 41 min"),
             ("1,100/min", "at most, and consumers have nothing to spare for them beside what arrives."),
-            ("40,000/min", "moves them in 6.82 min at the 500 a second that the service does at most."),
+            ("40,000/min", "in 6.82 min at the 500 a second that the service does at most."),
         ],
     )  # fmt: skip
     def test_a_redrive_takes_as_long_as_consumers_need(self, tmp_path: Path, service: str, words: str) -> None:
