@@ -387,3 +387,39 @@ def test_failing_deliveries_end_in_the_dead_letter_queue():
     seen = simulate(CoupledSystem(172, 172, (CoupledQueue(load, 0, 3, max_receives=5),), (item,)), horizon_min=100)
     # 500 deliveries a minute fail, and each item is given up at its fifth.
     assert seen.dead_lettered[0, 0] == pytest.approx(100 * 500 / 5)
+
+
+@settings(QUICK, max_examples=150)
+@given(systems(), st.sampled_from([0.5, 0.9, 1.3]), st.sampled_from([0.4, 1.0, 2.0]))
+def test_a_draw_knows_nothing_of_the_draws_before_it(system, service, arrivals):
+    first = system.queues[0].load.service_rate_per_min
+    inputs = {
+        Input("queue", 0, "service_rate_per_min"): [first, first * service, first],
+        Input("queue", 0, "arrivals"): [1.0, arrivals, 1.0],
+    }
+    for name, value in arrays(simulate(system, inputs, horizon_min=900)).items():
+        assert value[0].tobytes() == value[2].tobytes(), name
+    _, waiting = backlogs(system, inputs, 900)
+    assert waiting[0].tobytes() == waiting[2].tobytes()
+
+
+def test_work_set_aside_later_than_its_deadline_is_discarded_when_its_turn_comes():
+    """Step 5 begins 20 min after the restore at the soonest: all 206,400 items that waited then are older than 15 min."""
+    load = QueueLoad(
+        RateProfile.constant(1_200), 1_800, 172, deadline_min=15, order="fresh_first", sideline_after_min=30
+    )
+    dependency = CoupledDependency(3_000, fresh_per_min=600, attempts_failing=3)
+    system = CoupledSystem(172, 172, (CoupledQueue(load, 0, 3),), (dependency,), (), Admission())
+    seen = simulate(system)
+    assert seen.step_begun_min[0, 5] >= 20
+    assert seen.discarded_past_deadline[0, 0] >= 206_400 - 1e-6
+    assert seen.served[0, 0] + seen.discarded_past_deadline[0, 0] == pytest.approx(seen.arrived[0, 0])
+    # Neither is what a draw before it has set aside.
+    inputs = {
+        Input("queue", 0, "service_rate_per_min"): [1_800, 2_100, 1_800],
+        Input("queue", 0, "arrivals"): [1.0, 0.6, 1.0],
+    }
+    found = simulate(system, inputs)
+    for place in (0, 2):
+        assert found.drain_min[place].tobytes() == seen.drain_min[0].tobytes()
+        assert found.discarded_past_deadline[place].tobytes() == seen.discarded_past_deadline[0].tobytes()

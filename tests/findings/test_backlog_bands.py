@@ -120,3 +120,12 @@ def test_there_is_none_without_uncertain_inputs_and_none_of_a_stream() -> None:
     assert coupling is not None
     assert coupling.queues == ("thumbnails", "frame-events")
     assert [band.queue for band in backlog_bands(estimate_recovery(coupling))] == ["thumbnails"]
+
+
+def test_a_backlog_that_grows_into_its_age_limit_stays_there() -> None:
+    """100/min in, 90/min out: 6,000 at the restore grow by 10 a minute to 30,000, which is what comes in 300 min."""
+    queue = CoupledQueue(QueueLoad(RateProfile((0.0, 60.0), (100.0,)), 90.0, 60.0, max_age_min=300.0))
+    times, waiting = backlogs(CoupledSystem(60.0, 60.0, (queue,)), {}, 8_000.0)
+    growing = times <= 2_300
+    assert waiting[0, growing & (times >= 0), 0] == pytest.approx(6_000 + 10 * times[growing & (times >= 0)])
+    assert waiting[0, times >= 2_500, 0] == pytest.approx(30_000)

@@ -416,8 +416,7 @@ def backlogs(
 
     Returns:
         Minutes from the restore, shape (points,), and items waiting, those set aside included, of shape (draws, points,
-        queues): before the trigger of a draw what waited then, after its end what its course comes to, which is nothing, or
-        goes on as it repeated itself.
+        queues): before the trigger of a draw what waited then, and nothing once its recovery is over.
 
     Raises:
         ModelError: as :func:`simulate`.
@@ -631,6 +630,8 @@ class _Packed:
         from afterload.model import coupled_kernel as kernel
 
         frame = self._frame(horizon)
+        # Followed to the horizon where what waits is asked for: a queue that grows may reach an age limit much later.
+        period = 0 if waits else frame.period
         count = len(rows)
         nq, nk, nf = (table.shape[1] for table in (self.queues, self.dependencies, self.fleets))
         raw = _Raw(
@@ -649,7 +650,7 @@ class _Packed:
             kernel.simulate(
                 self.step, frame.start, frame.bases, self.at_trigger[these], self.first_rates[these], self.outages[these],
                 self.queues[these], self.dependencies[these], self.fleets[these], self.admission, frame.settled[these],
-                frame.period, raw.results[first:last], raw.depend[first:last], raw.lowest[first:last],
+                period, raw.results[first:last], raw.depend[first:last], raw.lowest[first:last],
                 raw.begun[first:last], raw.overall[first:last], raw.course, raw.waits[first:last], raw.lasts[first:last],
             )  # fmt: skip
 
@@ -707,19 +708,11 @@ class _Packed:
 
     def backlogs(self, horizon: float) -> tuple[FloatArray, FloatArray]:
         raw = self._call(horizon, np.arange(self.draws), waits=True)
-        points, (_, period) = raw.waits.shape[1], self._period()
+        points = raw.waits.shape[1]
         times = self.step * np.arange(-self.ahead, points - self.ahead, dtype=np.float64)
         initial = self.queues[..., _QUEUE_FIELDS["backlog_before"]]
-        for waiting, last, never, outage, before in zip(
-            raw.waits, raw.lasts.tolist(), raw.overall[:, 1] > 0.0, self.outages, initial, strict=True
-        ):
+        for waiting, outage, before in zip(raw.waits, self.outages, initial, strict=True):
             waiting[times <= -outage + 1e-9] = before
-            if never:
-                # It ended since it only repeats itself: what a period brought, every later one brings.
-                back = min(period, last)
-                beyond = np.arange(points - last - 1)
-                gains = (beyond // back + 1)[:, np.newaxis] * (waiting[last] - waiting[last - back])
-                waiting[last + 1 :] = np.maximum(0.0, waiting[last - back + 1 + beyond % back] + gains)
         return times, raw.waits
 
     def _result(self, raw: _Raw) -> CoupledResult:

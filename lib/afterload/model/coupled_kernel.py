@@ -321,12 +321,13 @@ def age_limit(q, p, has_capacity):
 
 
 @compiled
-def aside_by(q, curves, side_curves, w, place, sideline, restore_at):
-    """Of the work set aside, what had arrived by a place of the grid; ``sideline`` in steps."""
+def aside_by(q, curves, side_curves, w, place, sideline, restore_at, now):
+    """Of the work set aside by the place ``now``, what had arrived by a place of the grid; ``sideline`` in steps."""
     crossed = place + sideline
     if crossed <= restore_at:
         return min(w[q, W_SIDE_FIRST], max(0.0, value_at(curves, q, place, w[q, W_EARLY]) - w[q, W_SIDE_BASE]))
-    return value_at(side_curves, q, crossed, 0.0)
+    # What arrived by then and has not been set aside yet is not part of it, and what has been had all arrived by then.
+    return value_at(side_curves, q, crossed, 0.0) if crossed < now else w[q, W_SIDE_IN]
 
 
 @compiled
@@ -352,7 +353,7 @@ def discard(q, curves, side_curves, w, p, r, place, inv, restore_at, spare):
         r[q, R_DISCARDED] += floor - w[q, W_GONE]
         w[q, W_GONE] = floor
     if spare and w[q, W_SIDE_IN] > w[q, W_SIDE_OUT]:
-        floor = aside_by(q, curves, side_curves, w, place - limit * inv, p[q, Q_SIDELINE] * inv, restore_at)
+        floor = aside_by(q, curves, side_curves, w, place - limit * inv, p[q, Q_SIDELINE] * inv, restore_at, place)
         if floor > w[q, W_SIDE_OUT]:
             r[q, R_DISCARDED] += floor - w[q, W_SIDE_OUT]
             w[q, W_SIDE_OUT] = floor
@@ -530,8 +531,8 @@ def time_to_outpace(q, curves, side_curves, w, p, place, inv, restore_at):
         rate = w[q, W_RATE]
     elif w[q, W_SIDE] > 0.0 and limit < NO_LIMIT:
         old = place - limit * inv
-        later = aside_by(q, curves, side_curves, w, old + 1.0, aside, restore_at)
-        ageing = (later - aside_by(q, curves, side_curves, w, old, aside, restore_at)) * inv
+        later = aside_by(q, curves, side_curves, w, old + 1.0, aside, restore_at, place)
+        ageing = (later - aside_by(q, curves, side_curves, w, old, aside, restore_at, place)) * inv
         rate = w[q, W_RATE] - w[q, W_COMING]
     else:
         return np.inf
@@ -575,7 +576,7 @@ def move_queue(q, curves, side_curves, w, p, r, i, place, dt, inv, restore_at):
         removed = w[q, W_WAITS] > 0.0 and w[q, W_SIDE_IN] > aside
         limit, column = age_limit(q, p, w[q, W_SIDE] > 0.0)
         if limit < NO_LIMIT and w[q, W_SIDE_IN] > w[q, W_SIDE_OUT]:
-            floor = aside_by(q, curves, side_curves, w, place - limit * inv, p[q, Q_SIDELINE] * inv, restore_at)
+            floor = aside_by(q, curves, side_curves, w, place - limit * inv, p[q, Q_SIDELINE] * inv, restore_at, place)
             if floor > w[q, W_SIDE_OUT]:
                 r[q, column] += floor - w[q, W_SIDE_OUT]
                 w[q, W_SIDE_OUT] = floor
