@@ -222,7 +222,10 @@ class _Edit:
             return self.text
         if node.flow_style or len(node.value) == 1:
             return self.flow(node, {k.value: v for k, v in node.value if k.value != path[-1]})
-        key, value = next(pair for pair in node.value if pair[0].value == path[-1])
+        pair = _pair(node, path[-1])
+        if pair is None:
+            return self.text
+        key, value = pair
         start = self.line_start(key.start_mark.index)
         return self.text[:start] + self.text[self.line_end(_last(value, key)) :]
 
@@ -241,8 +244,10 @@ class _Edit:
         node = self.at(path[:-1])
         if not isinstance(node, MappingNode):
             return self.text
-        key = next(key for key, _ in node.value if key.value == str(path[-1]))
-        written = inline(name, bool(node.flow_style))
+        pair = _pair(node, path[-1])
+        if pair is None:
+            return self.text
+        key, written = pair[0], inline(name, bool(node.flow_style))
         return self.text[: key.start_mark.index] + written + self.text[key.end_mark.index :]
 
     def duplicate(self, path: DataPath, name: str) -> str:
@@ -256,7 +261,10 @@ class _Edit:
             return self.upto(end) + self.text[start:end] + self.text[end:]
         if not isinstance(node, MappingNode) or node.flow_style:
             return self.text
-        key, value = next(pair for pair in node.value if pair[0].value == str(path[-1]))
+        pair = _pair(node, path[-1])
+        if pair is None:
+            return self.text
+        key, value = pair
         start, end = self.line_start(key.start_mark.index), self.line_end(_last(value, key))
         before, after = self.text[start : key.start_mark.index], self.text[key.end_mark.index : end]
         if before.strip(" "):
@@ -340,6 +348,11 @@ class _Edit:
         """Just after the end of the line that holds the character before ``index``."""
         end = self.text.find("\n", max(0, index - 1))
         return len(self.text) if end < 0 else end + 1
+
+
+def _pair(node: MappingNode, part: Any) -> tuple[ScalarNode, Node] | None:
+    """A key of a mapping with its value; None where it is written elsewhere, and comes here by ``<<``."""
+    return next((pair for pair in node.value if pair[0].value == str(part)), None)
 
 
 def inline(value: Any, in_flow: bool = True) -> str:

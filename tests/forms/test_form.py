@@ -397,6 +397,42 @@ def test_a_slider_in_motion_does_not_come_back_into_another_text(form: FormState
     assert "arrival_rate: 1,300/min" in form.text
 
 
+def test_a_slider_in_motion_stays_when_a_field_is_typed_into(form: FormState) -> None:
+    before = form.text
+    arrivals = next(item for item in form.sliders() if item.key == "orders arrivals")
+    form.drag(arrivals, 1300)
+    form.set(("team",), "Other")
+    assert form.value(("team",)) == "Other"
+    assert "1,300/min" in form.text
+    assert form.results is not None
+    assert form.results.estimates.queues["orders"].load.arrivals.largest_per_min == 1300
+    form.undo()
+    assert "1,300/min" in form.text
+    form.undo()
+    assert form.text == before
+
+
+def test_a_slider_over_a_value_that_stands_elsewhere_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text(
+        "team: T\ntime_zone: UTC\nincident: {name: x, trigger: 2025-10-20T07:00+00:00, restored_at: 2025-10-20T08:00+00:00}\n"
+        "recovery_objective: 240 min\n"
+        "queues:\n"
+        "  first: &base {arrival_rate: 10/min, service_rate: 20/min, goes_stale_after: none, age_limit: 60 min}\n"
+        "  other:\n    <<: *base\n",
+        encoding="utf-8",
+    )
+    form = FormState(str(path))
+    before = form.text
+    age = next(item for item in form.sliders() if item.key == "other age")
+    form.drag(age, age.high)
+    form.settle()
+    assert form.text == before
+    assert "queues.other.age_limit is written in a way that cannot be changed alone" in form.notice
+    assert form.results is not None
+    assert form.results.estimates.queues["other"].load.max_age_min == 60
+
+
 def test_variants_stay_when_another_file_is_opened(form: FormState, tmp_path: Path) -> None:
     form.pin("a")
     text = form.text

@@ -118,6 +118,32 @@ def test_what_cannot_be_changed_alone_is_said(text, path, words):
     assert edit.text == text
 
 
+MERGED = "a: &a\n  x: 1\n  y: 2\nb:\n  <<: *a\n  z: 3\n"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda edit: edit.remove(("b", "x")),
+        lambda edit: edit.rename(("b", "x"), "w"),
+    ],
+)
+def test_a_key_that_comes_from_elsewhere_cannot_be_taken_away_here(change):
+    edit = YamlText(MERGED, "file.yaml")
+    with pytest.raises(InputError, match=r"file\.yaml: b\.x is written in a way that cannot be changed alone"):
+        change(edit)
+    assert edit.text == MERGED
+    edit.set(("b", "x"), 5)
+    assert edit.data["b"] == {"x": 5, "y": 2, "z": 3}
+    assert edit.data["a"] == {"x": 1, "y": 2}
+
+
+def test_a_copy_of_a_key_that_comes_from_elsewhere_is_written_out():
+    edit = YamlText(MERGED, "file.yaml")
+    edit.duplicate(("b", "x"), "w")
+    assert edit.data["b"] == {"x": 1, "y": 2, "z": 3, "w": 1}
+
+
 def test_text_that_is_not_yaml():
     with pytest.raises(InputError, match="not YAML"):
         YamlText("a: [1\n", "file.yaml")

@@ -206,7 +206,7 @@ def _dependency(key: str, name: str, uses: Sequence[tuple[Record, Mapping[str, A
     # Teams that only call it directly take part in the sum, and have no backlog that could be late.
     with_queue = {part.team_id for part in parts}
     parts += [
-        SharedPart(record["id"], "direct traffic", 0.0, 0.0, 0.0, 0.0)
+        SharedPart(record["id"], "direct and control traffic", 0.0, 0.0, 0.0, 0.0)
         for record, _ in uses
         if record["id"] not in with_queue
     ]

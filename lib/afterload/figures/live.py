@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,12 @@ def live_figure(loaded: LoadedScenario, live: Live | None, log: str | None = Non
     named = loaded.scenario.live.log if loaded.scenario.live is not None else "readings"
     chart = alt.layer(*layers)
     if marks:
-        chart = chart + rules(marks, "at", temporal=True, rows=rows_apart(marks, span * 60_000))
+        chart = chart + rules(
+            marks,
+            "at",
+            temporal=True,
+            rows=rows_apart(marks, _reach([times.at(live.readings[0].at), now, *(item["at"] for item in fan)], marks)),
+        )
     return Figure(
         title=f"The backlog of {live.queue}, seen and expected",
         chart=finish(chart, height=300),
@@ -93,6 +99,12 @@ def live_figure(loaded: LoadedScenario, live: Live | None, log: str | None = Non
         alt=f"{_drawn_words(live, bool(fan))} {live_lines(live)[0]}",
         notes=(*notes, *(f"{doubt.word}: {doubt.text}." for doubt in live.doubts)),
     )
+
+
+def _reach(drawn: Sequence[int], marks: Sequence[tuple[int | float, str]]) -> float:
+    """How long the axis is, in ms: it holds the lines with a label too."""
+    places = [*drawn, *(at for at, _ in marks)]
+    return float(max(places) - min(places))
 
 
 def _drawn_words(live: Live, has_fan: bool) -> str:

@@ -72,6 +72,18 @@ class FormWorkbook:
 
         return LiveView(self.recovery)
 
+    @cached_property
+    def _files_view(self) -> Any:
+        from afterload.forms.views.files import FilesView
+
+        return FilesView(self.imports)
+
+    @cached_property
+    def _packet_view(self) -> Any:
+        from afterload.forms.views.packet import PacketView
+
+        return PacketView(self.reports)
+
     def fill_in(self) -> Any:
         """The form with its sliders, and the results beside it."""
         if has_front_end():
@@ -82,9 +94,7 @@ class FormWorkbook:
     def take_files(self) -> Any:
         """Files of other tools: what they say, to accept or reject value by value."""
         if has_front_end():
-            from afterload.forms.views.files import FilesView
-
-            return FilesView(self.imports).box
+            return self._files_view.box
         if self.form.results is None:
             return paragraph("Files are imported into a scenario without problems: none here yet.")
         imported = import_again(self.form.results.loaded)
@@ -93,9 +103,7 @@ class FormWorkbook:
     def run_report(self) -> Any:
         """The packet of the saved file."""
         if has_front_end():
-            from afterload.forms.views.packet import PacketView
-
-            return PacketView(self.reports).box
+            return self._packet_view.box
         return paragraph(f"afterload report {self.form.name} makes the packet of this scenario.")
 
     def follow(self) -> Any:

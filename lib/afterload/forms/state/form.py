@@ -284,8 +284,8 @@ class FormState(HasTraits):
     @contextmanager
     def _edit(self, typed_into: DataPath | None = None) -> Iterator[YamlText]:
         """One step of changes to the text; all of it or nothing. Raises :class:`InputError` where it cannot be made."""
-        if typed_into is None:
-            self.settle()
+        # Positions of sliders first: the edit is made in a copy of the text, and would be without them.
+        self.settle()
         before = self._yaml()
         edit = copy(before)
         yield edit
@@ -299,7 +299,6 @@ class FormState(HasTraits):
                 self.text = edit.text
                 self._redo.clear()
             else:
-                self.settle()
                 self._push(edit.text)
             self._typing = (typed_into, now)
         else:

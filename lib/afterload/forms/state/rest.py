@@ -58,7 +58,9 @@ class Rest:
         self._schedule()
 
     def now(self) -> None:
-        """Do at once all that still waits, or all where nothing does."""
+        """Do at once all that still waits, or all where nothing does; nothing more where a work asks for it itself."""
+        if self._is_working:
+            return
         slices, left = self._slices, self._works[self._next :]
         self.cancel()
         self._finish(slices)
@@ -78,8 +80,9 @@ class Rest:
     def _step(self) -> None:
         self._handle = None
         if self._slices is None:
-            self._slices = self._do(self._works[self._next][1])
+            work = self._works[self._next][1]
             self._next += 1
+            self._slices = self._do(work)
         elif not self._goes_on(self._slices):
             self._slices = None
         if self._slices is not None:
