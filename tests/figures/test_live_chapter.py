@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,3 +73,22 @@ def test_the_alternative_text_tells_what_is_drawn() -> None:
         figure = live_figure(loaded, live(readings, known))
         assert isinstance(figure, Figure)
         assert figure.alt.startswith(words)
+
+
+def test_labels_get_apart_by_the_axis_that_the_lines_make_as_long() -> None:
+    """Empty after 70 min, where 0 and 25 min are apart; the objective makes the axis 240 min long, where they are not."""
+    loaded = load_scenario("builtin:scenarios/orders.yaml")
+    readings = seen(line((6, 18_437, 3_000), (6, 3_037, 400)))
+    known = Known(restored_at=readings[0].at, objective_min=240)
+    figure = live_figure(loaded, live(readings, known))
+    assert isinstance(figure, Figure)
+    labels = [layer for layer in _layers(figure.chart) if layer["mark"].get("type") == "text"]
+    rows = {row["label"]: layer["mark"]["dy"] for layer in labels for row in layer["data"]["values"]}
+    assert rows == {"restored": -4, "net rate changed": -18, "objective": -4}
+
+
+def _layers(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    below = spec.get("layer")
+    return (
+        [spec] if below is None else [found for item in below for found in _layers({"data": spec.get("data"), **item})]
+    )
