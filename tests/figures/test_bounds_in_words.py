@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from afterload.chapters import Workbook
+from afterload.estimates import estimate
+from afterload.figures import Figure
+from afterload.figures.backlog import dependency_figure
 from afterload.scenario import load_scenario
 
 ORDERS = "builtin:scenarios/orders.yaml"
@@ -30,3 +33,16 @@ def test_what_can_be_removed_at_once_is_no_time():
         return next(row for row in table.rows if row[0] == "checkout-api")[3]
 
     assert (within(20), within(0), within(600)) == ("at once, within the burst", "nothing to remove", "100 s")
+
+
+def test_control_traffic_is_part_of_what_a_dependency_bears() -> None:
+    """600 direct, 300 control and a drain of 1,800 are 2,700/min; 2,100/min are left for drains, which 70 at once of 2 s do."""
+    loaded = load_scenario("builtin:scenarios/orders.yaml", {"dependencies.orders-table.control_rate": "300/min"})
+    figure = dependency_figure(estimate(loaded))
+    assert isinstance(figure, Figure)
+    assert figure.alt.endswith("orders-table: 2,700/min of a tested 3,000/min.")
+    assert figure.table.columns[2:8] == (
+        "tested rate", "direct traffic", "control traffic", "room for the drain", "drain", "safe cap",
+    )  # fmt: skip
+    assert figure.table.rows[0][2:8] == ("3,000/min", "600/min", "300/min", "2,100/min", "1,800/min", "70")
+    assert "direct and control traffic" in figure.method

@@ -383,6 +383,7 @@ def dependency_figure(estimates: Estimates) -> Figure | Prose:
     values: list[dict[str, Any]] = []
     tested: dict[str, float] = {}
     records = []
+    has_control = any(cap.control_rate_per_min > 0 for _, cap in capped)
     for item, cap in capped:
         if cap.dependency not in tested:
             tested[cap.dependency] = cap.tested_rate_per_min
@@ -400,6 +401,7 @@ def dependency_figure(estimates: Estimates) -> Figure | Prose:
                 "dependency": cap.dependency,
                 "tested rate": cap.tested_rate_per_min,
                 "direct traffic": cap.direct_rate_per_min,
+                **({"control traffic": cap.control_rate_per_min} if has_control else {}),
                 "room for the drain": cap.room_per_min,
                 "drain": cap.drain_rate_per_min,
                 "safe cap": "needs item_time" if cap.safe_concurrency is None else format_count(cap.safe_concurrency),
@@ -439,9 +441,9 @@ def dependency_figure(estimates: Estimates) -> Figure | Prose:
         table=Table.of(records, formats | {"safe cap": _text}),
         source=_sources(estimates),
         method=(
-            "Safe cap = floor((tested rate - direct traffic) x seconds an item / 60); a cap of c items at once gives "
-            "60 c / seconds an item. The black tick is the tested rate. The ramp is the queue's own, or the one published "
-            "for the service."
+            f"Safe cap = floor((tested rate - {'direct and control' if has_control else 'direct'} traffic) x seconds an item / "
+            "60); a cap of c items at once gives 60 c / seconds an item. The black tick is the tested rate. The ramp is the "
+            "queue's own, or the one published for the service."
         ),
         alt="Stacked bars of load on each dependency. "
         + " ".join(
@@ -463,10 +465,10 @@ _SHARED = (
 
 def _asked(capped: list[tuple[QueueEstimate, CapEstimate]], dependency: str) -> float:
     here = [cap for _, cap in capped if cap.dependency == dependency]
-    return here[0].direct_rate_per_min + sum(cap.drain_rate_per_min for cap in here)
+    return here[0].direct_rate_per_min + here[0].control_rate_per_min + sum(cap.drain_rate_per_min for cap in here)
 
 
-_RATES = frozenset({"tested rate", "direct traffic", "room for the drain", "drain"})
+_RATES = frozenset({"tested rate", "direct traffic", "control traffic", "room for the drain", "drain"})
 
 
 def curve_data(estimates: Estimates, field: str) -> list[list[dict[str, Any]]]:
