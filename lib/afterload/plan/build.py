@@ -113,7 +113,7 @@ def build_plan(estimates: Estimates, order: Order = "guide", draws: int | None =
 
 
 def planning(estimates: Estimates, order: Order = "guide", draws: int | None = None) -> Slices[Plan]:
-    """The same in slices, the first of a process excepted of some hundredths of a second. Parameters and errors as for :func:`build_plan`."""
+    """The same in slices, most of them of some hundredths of a second. Parameters and errors as for :func:`build_plan`."""
     costs = estimates.loaded.scenario.costs
     if order == "cost" and (costs is None or costs.stale_minute is None):
         raise InputError("the order cost needs costs.stale_minute in the scenario, and costs.person_day for the effort")
