@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from afterload import limits
 from afterload.arrivals import arrival_profile
 from afterload.clients import ClientKind, client_kinds
 from afterload.errors import ApproximationWarning, MissingEvidenceWarning
@@ -17,6 +18,7 @@ from afterload.estimates import Doubt, queue_inputs
 from afterload.model.backlog import cap_rate_per_min
 from afterload.model.coupled import (
     Admission,
+    CapSteps,
     CoupledDependency,
     CoupledFleet,
     CoupledQueue,
@@ -24,6 +26,7 @@ from afterload.model.coupled import (
     CoupledSystem,
     Input,
     Trace,
+    cap_rate,
     certainty,
     simulate,
     trace,
@@ -31,18 +34,22 @@ from afterload.model.coupled import (
 from afterload.model.curves import FloatArray, RateProfile
 from afterload.model.queues import QueueLoad
 from afterload.model.uncertainty import Mover, Range, Spread, draw, movers, spread
-from afterload.scenario import LoadedScenario
+from afterload.scenario import LoadedScenario, Queue
 
 __all__ = [
     "ClientRetries",
     "CoupledEstimate",
     "Coupling",
+    "StepCap",
     "Variant",
     "admission_of",
+    "cap_steps",
+    "consumers_rate",
     "couple",
     "drain_room",
     "draw_recovery",
     "estimate_recovery",
+    "room_beside",
     "step_caps",
 ]
 
@@ -276,6 +283,7 @@ class _Builder:
             attempts_failing=max(1.0, attempts),
             max_receives=item.max_receives,
             fleet=self.fleet_names.index(item.fleet) if item.fleet in self.fleet_names else None,
+            cap_steps=cap_steps(item),
         )
 
     def fleet(self, name: str) -> CoupledFleet:
@@ -358,48 +366,99 @@ def couple(loaded: LoadedScenario, memo: dict[Any, Any] | None = None) -> Coupli
     )  # fmt: skip
 
 
-def drain_room(loaded: LoadedScenario, dependency: str) -> float:
-    """Items a minute that all drains of a dependency may have in steps 4 and 5: a share of what other traffic leaves."""
+def room_beside(loaded: LoadedScenario, dependency: str) -> float:
+    """Items a minute that a dependency bears beside its control and direct traffic."""
     item = loaded.scenario.dependencies[dependency]
     bears = item.capacity_per_min or item.tested_rate_per_min
-    return loaded.scenario.admission.drain_share * max(
-        0.0, bears - item.control_rate_per_min - item.direct_rate_per_min
-    )
+    return max(0.0, bears - item.control_rate_per_min - item.direct_rate_per_min)
 
 
-def step_caps(loaded: LoadedScenario) -> dict[str, tuple[float, float]]:
-    """By queue: the cap of steps 4 and 5, and the most that its consumers can do. Items a minute.
+def drain_room(loaded: LoadedScenario, dependency: str) -> float:
+    """Items a minute that all drains of a dependency may have in steps 4 and 5: a share of what other traffic leaves."""
+    return loaded.scenario.admission.drain_share * room_beside(loaded, dependency)
 
-    The cap is the queue's part, by service rates, of a share of the room that control and direct traffic leave.
+
+def cap_steps(queue: Queue) -> CapSteps | None:
+    """What a cap on the consumers of a queue can be: whole items at once, or pollers, within the bounds of the service.
+
+    None where the scenario has no ``item_time``, and for a stream's mapping: that takes no concurrency, so a rate holds it.
     """
+    if queue.item_time_s is None or queue.service == "stream-lambda":
+        return None
+    each = cap_rate_per_min(1.0, queue.item_time_s)
+    if queue.service != "sqs-lambda":
+        return CapSteps(each)
+    if queue.provisioned_pollers is not None:
+        pollers = limits.whole("lambda.sqs.pollers.minimum"), limits.whole("lambda.sqs.pollers.maximum")
+        return CapSteps(limits.whole("lambda.sqs.poller.concurrency") * each, *pollers)
+    bounds = (limits.whole(f"lambda.sqs.max_concurrency.{end}") for end in ("minimum", "maximum"))
+    return CapSteps(each, *bounds)
+
+
+def consumers_rate(queue: Queue) -> float:
+    """What the consumers of a queue do at most without a cap of the recovery: by their rate, their limits and their ramp."""
+    rate = queue.service_rate_per_min
+    if queue.item_time_s is not None:
+        for most in (queue.concurrency_limit, queue.ramp.ceiling if queue.ramp is not None else None):
+            if most is not None:
+                rate = min(rate, cap_rate_per_min(float(most), queue.item_time_s))
+    return rate
+
+
+@dataclass(frozen=True)
+class StepCap:
+    """The cap of one queue in steps 4 and 5. Items a minute.
+
+    Attributes:
+        part_per_min: the queue's part, by service rates, of what control and direct traffic leave; infinite without a dependency.
+        room_per_min: the share of that which drains get.
+        rate_per_min: what the consumers do under the cap: the highest that can be set and fits that room.
+        most_per_min: what they do without a cap.
+    """
+
+    part_per_min: float
+    room_per_min: float
+    rate_per_min: float
+    most_per_min: float
+
+    @property
+    def binds(self) -> bool:
+        """True if the cap is below what the consumers can do."""
+        return self.rate_per_min < self.most_per_min * (1 - 1e-9)
+
+
+def step_caps(loaded: LoadedScenario) -> dict[str, StepCap]:
+    """By queue: the cap of steps 4 and 5, as the simulation has it."""
     scenario, found = loaded.scenario, {}
+    share = scenario.admission.drain_share
     for name, queue in scenario.queues.items():
-        most = queue.service_rate_per_min
-        if queue.item_time_s is not None and queue.concurrency_limit is not None:
-            most = min(most, cap_rate_per_min(float(queue.concurrency_limit), queue.item_time_s))
-        cap = most
-        if queue.dependency in scenario.dependencies:
-            others = scenario.queues.values()
-            total = sum(other.service_rate_per_min for other in others if other.dependency == queue.dependency)
-            cap = min(most, drain_room(loaded, queue.dependency) * queue.service_rate_per_min / total)
-        found[name] = cap, most
+        most = consumers_rate(queue)
+        if queue.dependency not in scenario.dependencies:
+            found[name] = StepCap(math.inf, math.inf, most, most)
+            continue
+        others = scenario.queues.values()
+        total = sum(other.service_rate_per_min for other in others if other.dependency == queue.dependency)
+        part = room_beside(loaded, queue.dependency) * queue.service_rate_per_min / total
+        found[name] = StepCap(part, share * part, cap_rate(share * part, most, cap_steps(queue)), most)
     return found
 
 
 def _lifts(loaded: LoadedScenario) -> int:
-    """How many lifts step 6 takes: those of the scenario, and no more than there are caps that differ by a whole item at once.
+    """How many lifts step 6 takes: those of the scenario, and no more than there are caps that differ by a whole step.
 
-    Where no cap binds there is nothing to lift in steps: one lift puts back the limits from before.
+    The last one puts back the limits from before, so it is one even where that is less than a whole step more. Where no cap
+    binds there is nothing to lift in steps: one lift does.
     """
     needed = 1
-    for name, (cap, most) in step_caps(loaded).items():
-        if cap >= most * (1 - 1e-9):
+    for name, cap in step_caps(loaded).items():
+        if not cap.binds:
             continue
-        each = loaded.scenario.queues[name].item_time_s
-        if each is None:
+        steps = cap_steps(loaded.scenario.queues[name])
+        if steps is None:
             return loaded.scenario.admission.lifts
-        low, high = (math.floor(rate * each / 60 + 1e-9) for rate in (cap, most))
-        needed = max(needed, high - low)
+        low = max(round(cap.rate_per_min / steps.each_per_min), steps.least - 1)
+        high = min(math.ceil(cap.most_per_min / steps.each_per_min - 1e-9), steps.highest + 1)
+        needed = max(needed, int(high - low))
     return min(loaded.scenario.admission.lifts, needed)
 
 

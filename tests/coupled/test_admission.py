@@ -9,10 +9,12 @@ import pytest
 from afterload.model.coupled import (
     GUIDE_STEPS,
     Admission,
+    CapSteps,
     CoupledDependency,
     CoupledFleet,
     CoupledQueue,
     CoupledSystem,
+    cap_rate,
     simulate,
     trace,
 )
@@ -207,6 +209,49 @@ def test_step_6_lifts_the_cap_one_step_at_a_time_and_holds_each():
         cap = 1_480 + (2_400 - 1_480) * (place + 1) / 3
         inside = (course.times_min > times[5] + 10 * place + 2) & (course.times_min < times[5] + 10 * place + 9)
         np.testing.assert_allclose(course.attempts_per_min[inside, 0], 300 + cap)
+
+
+def test_caps_of_whole_steps_are_those_that_consumers_work_under():
+    # As above, in steps of 210/min: 1,480 are 7 of them, 1,470; consumers have 11.4, so the lifts go to 8, 10 and 2,400 free.
+    plan, item = replace(PLAN, drain_share=0.4, lifts=3), replace(DOWN, capacity_per_min=4_000)
+    whole = {"cap_steps": CapSteps(210.0)}
+    start = 172 + np.ceil(begun(system(plan, item, **whole))[5])
+    load = replace(LOAD, arrivals=RateProfile([0, start, start + 40, start + 41], [600, 3_000, 600]), max_age_min=300)
+    times = begun(system(plan, item, load, **whole))
+    course = trace(system(plan, item, load, **whole))
+    for place, cap in enumerate((8 * 210, 10 * 210, 2_400)):
+        inside = (course.times_min > times[5] + 10 * place + 2) & (course.times_min < times[5] + 10 * place + 9)
+        np.testing.assert_allclose(course.attempts_per_min[inside, 0], 300 + cap)
+    draining = (course.times_min > times[3] + 1) & (course.times_min < times[3] + 5)
+    np.testing.assert_allclose(course.attempts_per_min[draining, 0], 300 + 7 * 210)
+    # A floor is one too: 10 % of 2,400 are 240, one step.
+    floor = trace(system(replace(plan, floor_share=0.1), item, **whole))
+    held = (floor.times_min > 1) & (floor.times_min < 4)
+    np.testing.assert_allclose(floor.attempts_per_min[held, 0], 210)
+
+
+@pytest.mark.parametrize(
+    ("room", "own", "steps", "lift", "rate"),
+    [
+        (2_544, 3_300, CapSteps(200), 0, 2_400),
+        # A rate worked out elsewhere may miss a whole number by its last digit.
+        (0.1 * 3 * 10_000, 3_300, CapSteps(1_000), 0, 3_000),
+        (3_000 * (1 - 1e-13), 3_300, CapSteps(1_000), 0, 3_000),
+        # Where the room takes all that consumers do no step holds them back.
+        (3_310, 3_300, CapSteps(200), 0, 3_300),
+        # 12 of 16.5: the second of four lifts is two and a half steps, so 14; the last one is no cap.
+        (2_544, 3_300, CapSteps(200), 0.5, 2_800),
+        (2_544, 3_300, CapSteps(200), 1, 3_300),
+        # One is less than the least, 2; from there on 16 steps up to no cap, so 5 more for a third of them.
+        (390, 3_300, CapSteps(200, 2), 0, 0),
+        (390, 3_300, CapSteps(200, 2), 1 / 3, 1_200),
+        # No more than the highest can be set.
+        (3_000, 3_300, CapSteps(100, 2, 20), 0, 2_000),
+        (2_544, 3_300, None, 0.5, 2_922),
+    ],
+)  # fmt: skip
+def test_a_cap_is_the_rate_of_its_whole_steps(room, own, steps, lift, rate):
+    assert cap_rate(room, own, steps, lift) == pytest.approx(rate)
 
 
 def test_step_7_waits_for_the_fleet_and_removal_stays_paused_until_it_is_over():

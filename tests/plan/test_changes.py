@@ -219,6 +219,33 @@ class TestDrainCap:
         assert "Buys no minutes here: with or without it the backlog never drains." in worth(item)
         assert "higher tested rate" not in worth(item)
 
+    @pytest.mark.parametrize("service", ["sqs-lambda", "other"])
+    def test_a_cap_that_only_rounding_makes_too_low_is_not_asked_for(self, make: Make, service: str) -> None:
+        """52 a second of 0.3 s are 15.6 at once within 15.9 of room: 15 would hold them back, and nothing needs that."""
+        fields = {"arrival_rate": "20/s", "service_rate": "52/s", "item_time": "300 ms", "dependency": "table",
+                  "service": service}  # fmt: skip
+        tables = {"table": {"tested_rate": "58/s", "direct_rate": "5/s"}}
+        item = make(queues={"q": fields}, dependencies=tables).line("drain-cap:queues.q")
+        assert (item.status, item.edit, item.apply) == (NOT_HERE, {}, ())
+        assert "Its drain fits the room of 3,180/min as it is; the highest cap within that, 15 at once" in item.evidence
+        assert "would hold it back to 3,000/min only because a cap is a whole number." in item.evidence
+        # At 50 a second that cap holds nobody back, and it bounds the ramp; at 54 the room does not take all.
+        for rate in ("50/s", "54/s"):
+            other = make(queues={"q": {**fields, "service_rate": rate}}, dependencies=tables)
+            assert other.line("drain-cap:queues.q").status == DO
+        # Where the rate may be as high as 54 a second, neither is it sure to fit.
+        unsure = {"queues.q.service_rate": {"low": "48/s", "high": "54/s"}}
+        assert make(queues={"q": fields}, dependencies=tables, uncertain=unsure).line("drain-cap:queues.q").status == DO
+
+    def test_a_drain_below_the_least_cap_needs_none(self, make: Make) -> None:
+        """1.5 items of 1 s at once fit 1.8; the service takes no cap below 2."""
+        fields = {"arrival_rate": "1/s", "service_rate": "1.5/s", "item_time": "1 s", "dependency": "table",
+                  "service": "sqs-lambda"}  # fmt: skip
+        tables = {"table": {"tested_rate": "6.8/s", "direct_rate": "5/s"}}
+        item = make(queues={"q": fields}, dependencies=tables).line("drain-cap:queues.q")
+        assert item.status == NOT_HERE
+        assert "where no cap does: 2 at once is the least that can be set." in item.evidence
+
     def test_a_ramp_is_named_where_it_passes_the_room(self, queue: Make) -> None:
         fast = queue(service="sqs-lambda", service_rate="6,000/min").line("drain-cap:queues.q")
         assert "An uncapped ramp passes the room 15 s after the start." in fast.bounds

@@ -29,6 +29,7 @@ from afterload.model.queues import QueueLoad
 __all__ = [
     "GUIDE_STEPS",
     "Admission",
+    "CapSteps",
     "Certainty",
     "CoupledDependency",
     "CoupledFleet",
@@ -38,6 +39,7 @@ __all__ = [
     "Input",
     "Trace",
     "backlogs",
+    "cap_rate",
     "certainty",
     "simulate",
     "trace",
@@ -67,6 +69,27 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
+class CapSteps:
+    """What a cap on consumers can be: a whole number of steps, such as items at once or pollers.
+
+    Attributes:
+        each_per_min: items a minute that one step makes.
+        least: fewest steps that can be set; with less the consumers are stopped.
+        highest: most steps that can be set.
+    """
+
+    each_per_min: float
+    least: int = 1
+    highest: float = math.inf
+
+    def __post_init__(self) -> None:
+        number("each_per_min", self.each_per_min, above=0.0)
+        whole("least", self.least)
+        if math.isnan(self.highest) or self.highest < self.least:
+            raise ModelError(f"highest is {self.highest:g}; give at least {self.least:,}")
+
+
+@dataclass(frozen=True)
 class CoupledQueue:
     """A queue in the coupled recovery.
 
@@ -77,6 +100,7 @@ class CoupledQueue:
         attempts_failing: attempts that one item costs while the dependency fails, at least 1.
         max_receives: failed deliveries after which an item is dead-lettered; None for no limit.
         fleet: place of the fleet that its consumers run on, or None.
+        cap_steps: what the caps of an admission plan can be; None where they can be any rate.
     """
 
     load: QueueLoad
@@ -84,6 +108,7 @@ class CoupledQueue:
     attempts_failing: float = 1.0
     max_receives: float | None = None
     fleet: int | None = None
+    cap_steps: CapSteps | None = None
 
     def __post_init__(self) -> None:
         number("attempts_failing", self.attempts_failing, least=1.0)
@@ -203,6 +228,7 @@ class Admission:
             below a queue's arrivals keeps it in step 4.
         replay_share: share of that which sidelined work gets from step 5 on.
         lifts: equal steps in which step 6 lifts the cap from there to what consumers can do, each held for the sixth hold.
+            Caps, lifts and floors are rounded down to what a queue's ``cap_steps`` allow.
         hold_min: minutes for which the signal of each of the seven steps must hold.
         objective_share: share of a dependency's capacity up to which latency is within its objective.
         notice_min: minutes until a collapse is noticed.
@@ -366,6 +392,26 @@ class Certainty:
     def certain(self) -> BoolArray:
         """No result moved by 1 % or more, and no load was too close to call. Shape (draws,)."""
         return (self.moved_share < MOVED_SHARE) & ~self.near_boundary
+
+
+def cap_rate(room_per_min: float, own_per_min: float, steps: CapSteps | None = None, lift: float = 0.0) -> float:
+    """Items a minute that consumers make under a cap of an admission plan, as the simulation takes it.
+
+    Parameters:
+        room_per_min: what the cap may let through at most.
+        own_per_min: what the consumers do without it.
+        steps: what the cap can be; None for any rate.
+        lift: share of the way back from the cap to no cap, 0 to 1.
+
+    Returns:
+        The rate of the highest whole number of steps within the room, 0 below the least; ``own_per_min`` where the room takes
+        that, since nothing holds the consumers back then, and at a lift of 1. Lifts are equal steps, rounded down.
+    """
+    from afterload.model import coupled_kernel as kernel
+
+    room, own = number("room_per_min", room_per_min), number("own_per_min", own_per_min)
+    rate: float = kernel.cap_rate(room, own, *_steps_row(steps), number("lift", lift, most=1.0))
+    return min(rate, own)
 
 
 def simulate(
@@ -565,7 +611,7 @@ class _Packed:
         self.outages = values.get(Input("outage", 0, "outage_min"), np.full(self.draws, float(system.outage_min)))
         if self.outages.max() > system.lead_min + 1e-9:
             raise ModelError(f"an outage of {self.outages.max():g} min begins before lead_min {system.lead_min:g}")
-        self.queues = self._rows([_queue_row(queue) for queue in system.queues], 17)
+        self.queues = self._rows([_queue_row(queue) for queue in system.queues], 20)
         self.dependencies = self._rows([_dependency_row(item) for item in system.dependencies], 12)
         self.fleets = self._rows([_fleet_row(item) for item in system.fleets], 11)
         tables = {"queue": self.queues, "dependency": self.dependencies, "fleet": self.fleets}
@@ -796,7 +842,12 @@ def _queue_row(queue: CoupledQueue) -> list[float]:
         slope,
         _or_inf(queue.max_receives),
         -1.0 if queue.fleet is None else float(queue.fleet),
+        *_steps_row(queue.cap_steps),
     ]
+
+
+def _steps_row(steps: CapSteps | None) -> list[float]:
+    return [0.0, 0.0, math.inf] if steps is None else [steps.each_per_min, float(steps.least), float(steps.highest)]
 
 
 def _dependency_row(item: CoupledDependency) -> list[float]:

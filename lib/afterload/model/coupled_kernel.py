@@ -35,8 +35,11 @@ __all__ = ["simulate"]
     Q_RAMP_SLOPE,  # rate gained in a minute
     Q_RECEIVES,  # failed deliveries after which an item goes to the dead-letter queue
     Q_FLEET,  # index, or -1
-) = range(17)
-NQ = 17
+    Q_EACH,  # rate of one step of its caps; 0 where a cap can be any rate
+    Q_LEAST,  # fewest such steps that can be set
+    Q_HIGHEST,  # most
+) = range(20)
+NQ = 20
 
 # Columns of a dependency.
 (
@@ -396,6 +399,33 @@ def move_fleet(f, g, p, launched, i, restore_at, now, step, removing):
 
 
 @compiled
+def cap_rate(room, own, each, least, highest, lift):
+    """What a cap for ``room`` leaves of the rate ``own`` of the consumers, at a share ``lift`` of the way back to that.
+
+    Caps are whole steps of the rate ``each``, from ``least`` of them to ``highest``; with less than the least the consumers
+    stand still. Where room takes all that they do, no step holds them back. ``each`` is 0 where a cap can be any rate.
+    """
+    if room >= own * (1.0 - TINY):
+        return room
+    if lift >= 1.0:
+        return own
+    if each <= 0.0:
+        return room + (own - room) * lift
+    steps = np.floor(room / each + TINY)
+    if lift > 0.0:
+        steps = max(steps, least - 1.0)
+        steps += np.floor(max(0.0, min(np.ceil(own / each - TINY), highest + 1.0) - steps) * lift + TINY)
+    return each * min(steps, highest) if steps >= least else 0.0
+
+
+@compiled
+def held_to(q, p, room, lift):
+    """What a queue's consumers may do, of so much room."""
+    own = min(p[q, Q_SERVICE], p[q, Q_CAP])
+    return cap_rate(room, own, p[q, Q_EACH], p[q, Q_LEAST], p[q, Q_HIGHEST], lift)
+
+
+@compiled
 def set_rate(q, w, p, now, in_service, room, stage, floor):
     """What the consumers of a queue can do from now on, how that grows, and the minutes for which it grows.
 
@@ -405,7 +435,7 @@ def set_rate(q, w, p, now, in_service, room, stage, floor):
     alone = p[q, Q_RAMP_START] + p[q, Q_RAMP_SLOPE] * now
     slope = p[q, Q_RAMP_SLOPE]
     if stage < 4:
-        in_service *= floor
+        in_service *= held_to(q, p, floor * limit, 0.0) / limit if limit > 0.0 else floor
     rate, limit, slope = min(alone, limit) * in_service, min(limit * in_service, room), slope * in_service
     w[q, W_HELD] = 1.0 if min(rate, room) < min(alone, p[q, Q_SERVICE], p[q, Q_CAP]) * (1.0 - TINY) else 0.0
     w[q, W_RATE], w[q, W_SLOPE] = min(rate, limit), 0.0
@@ -723,8 +753,10 @@ def begin(w, x, g, plan, queues, dependencies, fleets, admission, r, s, lowest, 
 
 @compiled
 def share_of(q, k, x, queues):
-    """What a queue gets of the room at its dependency while all drain: by service rates."""
-    return x[k, D_ROOM] * queues[q, Q_SERVICE] / x[k, D_SERVICE] if queues[q, Q_SERVICE] > 0.0 else 0.0
+    """What a queue gets of the room at its dependency while all drain: by service rates, as a cap can be."""
+    if queues[q, Q_SERVICE] <= 0.0:
+        return 0.0
+    return held_to(q, queues, x[k, D_ROOM] * queues[q, Q_SERVICE] / x[k, D_SERVICE], 0.0)
 
 
 @compiled
@@ -766,9 +798,9 @@ def offer(w, x, g, plan, queues, dependencies, admission, now):
             service = queues[q, Q_SERVICE]
             room = share_of(q, k, x, queues)
             if not is_at_rest(q, k, w, x, queues, stage) and x[k, D_DRAINING] > 0.0:
-                room = x[k, D_LEFT] * service / x[k, D_DRAINING]
-            if stage == 6 and service > room:
-                room += (service - room) * plan[P_LIFT] / admission[M_LIFTS]
+                room = held_to(q, queues, x[k, D_LEFT] * service / x[k, D_DRAINING], 0.0)
+            if stage == 6:
+                room = held_to(q, queues, room, plan[P_LIFT] / admission[M_LIFTS])
         in_service = g[f, L_SHARE] if f >= 0 else 1.0
         until = min(until, now + set_rate(q, w, queues, now, in_service, room, stage, admission[M_FLOOR]))
     return until

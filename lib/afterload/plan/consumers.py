@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from afterload import limits
+from afterload.coupling import cap_steps, consumers_rate
 from afterload.model.backlog import cap_rate_per_min
+from afterload.model.coupled import cap_rate
 from afterload.plan.change import quoted
 from afterload.scenario import Queue
 from afterload.units import format_rate
@@ -25,22 +27,37 @@ class ConsumerCap:
     """What the consumers of one queue may do in a step. Rates in items a minute.
 
     Attributes:
-        rate_per_min: the rate that the step gives them.
-        concurrency: items in work at once that make at most this rate; None where the scenario has no ``item_time``.
+        rate_per_min: what they do then, as the simulation has it.
+        concurrency: items in work at once that are set; None where that is not known or the limits from before stay.
+        set_per_min: what these items at once would make, which is more than the consumers do where the cap holds none back.
+        is_as_before: True where the limits from before hold: after the last lift, and where the room takes all that the consumers
+            do but no cap that can be set lies between the two.
     """
 
     rate_per_min: float
     concurrency: int | None
+    set_per_min: float | None = field(default=None, compare=False)
+    is_as_before: bool = False
 
     @classmethod
-    def of(cls, queue: Queue, rate_per_min: float) -> ConsumerCap:
-        """The cap of a queue for a rate: the highest concurrency that passes neither it nor the queue's own limit."""
-        if queue.item_time_s is None:
-            return cls(rate_per_min, None)
-        each = cap_rate_per_min(1.0, queue.item_time_s)
-        if queue.concurrency_limit is not None:
-            rate_per_min = min(rate_per_min, each * queue.concurrency_limit)
-        return cls(rate_per_min, math.floor(rate_per_min / each + 1e-9))
+    def of(cls, queue: Queue, room_per_min: float, lift: float = 0.0) -> ConsumerCap:
+        """The cap of a queue for so much room, or at a share ``lift`` of the way back: what can be set, and what that makes."""
+        own, steps = consumers_rate(queue), cap_steps(queue)
+        if lift >= 1:
+            return cls(own, None, is_as_before=True)
+        rate = cap_rate(min(room_per_min, own), own, steps, lift)
+        if steps is None or queue.item_time_s is None:
+            return cls(rate, None)
+        at_once = round(steps.each_per_min / cap_rate_per_min(1.0, queue.item_time_s))
+        if rate <= 0:
+            return cls(0.0, math.floor(min(room_per_min, own) / steps.each_per_min * at_once + 1e-9))
+        number = math.ceil(rate / steps.each_per_min - 1e-9)
+        made = number * steps.each_per_min
+        fits = lift > 0 or made <= room_per_min * (1 + 1e-9)
+        fits = fits and steps.least <= number <= steps.highest
+        if not fits:
+            return cls(rate, None, is_as_before=True)
+        return cls(rate, number * at_once, made)
 
     def same_as(self, other: ConsumerCap) -> bool:
         """True if the same items at once are let through, or where those are not known the same rate."""
@@ -50,9 +67,16 @@ class ConsumerCap:
 
     @property
     def words(self) -> str:
-        """ "2,400 items/min, 80 at once": for people."""
-        at_once = "" if self.concurrency is None else f", {self.concurrency:,} at once"
-        return f"{format_rate(self.rate_per_min)}{at_once}"
+        """ "2,400/min, 80 at once": for people, the rate being that of the items at once."""
+        if self.is_as_before:
+            return f"{format_rate(self.rate_per_min)} with limits as before"
+        if self.concurrency is None:
+            return format_rate(self.rate_per_min)
+        if self.rate_per_min <= 0:
+            return "nothing"
+        if self.set_per_min is not None and self.set_per_min > self.rate_per_min * (1 + 1e-9):
+            return f"{self.concurrency:,} at once, more than the {format_rate(self.rate_per_min)} that its consumers do"
+        return f"{format_rate(self.rate_per_min)}, {self.concurrency:,} at once"
 
 
 def _mapping(queue: Queue) -> str:
@@ -66,7 +90,7 @@ def _function(queue: Queue) -> str:
 
 def held(queue: Queue, floor: ConsumerCap) -> tuple[str, ...]:
     """Commands that put consumers at their floor; they are stopped where it is zero or no command can hold them at it."""
-    if floor.rate_per_min <= 0:
+    if floor.rate_per_min <= 0 and not floor.concurrency:
         return tuple(_stopped(queue))
     commands = capped(queue, floor)
     is_managed = queue.service in ("sqs-lambda", "lambda-async")
@@ -92,6 +116,9 @@ def capped(queue: Queue, cap: ConsumerCap) -> tuple[str, ...]:
 
 def _capped(queue: Queue, cap: ConsumerCap) -> Iterator[str]:
     at_once = cap.concurrency
+    if cap.is_as_before:
+        yield from lifted(queue)
+        return
     if queue.service == "stream-lambda":
         yield f"# a stream mapping takes no maximum concurrency: hold it to {format_rate(cap.rate_per_min)} in the handler"
         yield f"{_mapping(queue)} --enabled"

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from afterload.clients import ClientKind, client_kinds
-from afterload.coupling import CoupledEstimate, Variant, admission_of, drain_room, step_caps
+from afterload.coupling import (
+    CoupledEstimate,
+    StepCap,
+    Variant,
+    admission_of,
+    cap_steps,
+    consumers_rate,
+    drain_room,
+    step_caps,
+)
 from afterload.estimates import Estimates
 from afterload.findings.measured import SignalRecovery
 from afterload.findings.telemetry import Measured
@@ -25,6 +35,7 @@ from afterload.plan.changes import (
 from afterload.plan.consumers import ConsumerCap, capped, held, lifted
 from afterload.plan.kept import Kept, owner_agreed
 from afterload.plan.objectives import within
+from afterload.scenario import Queue
 from afterload.units import format_minutes, format_number, format_rate, format_share
 
 __all__ = [
@@ -217,6 +228,7 @@ class _Writer:
         self.variant = _by_steps(recovery)
         self.coupling = None if recovery is None else recovery.coupling
         self.measured = {} if measured is None else {item.name: item for item in measured.queues}
+        self.step_caps = step_caps(self.loaded)
         self.caps = tuple(self._caps())
         self.pauses = tuple(self._pauses())
 
@@ -274,11 +286,12 @@ class _Writer:
         return self.coupling.system.dependencies[self.coupling.dependencies.index(name)]
 
     def _caps(self) -> Iterator[Lift]:
-        """Caps by the rule of the coupled recovery: a share of the room, by service rates, then equal lifts."""
-        for name, (cap, most) in step_caps(self.loaded).items():
+        """Caps as the coupled recovery has them: a share of the room, by service rates, then equal lifts."""
+        for name, cap in self.step_caps.items():
             queue, lifts = self.scenario.queues[name], self.admission.lifts
-            rates = (cap + (most - cap) * place / lifts for place in range(1, lifts + 1))
-            yield Lift(name, ConsumerCap.of(queue, cap), tuple(ConsumerCap.of(queue, rate) for rate in rates))
+            shares = (0.0, *(place / lifts for place in range(1, lifts + 1)))
+            first, *others = (ConsumerCap.of(queue, cap.room_per_min, share) for share in shares)
+            yield Lift(name, first, tuple(others))
 
     def _queue_charges(self, *changes: str) -> list[Charge]:
         """Who holds, caps and lifts each queue: the line of its drain cap is about that, and those of ``changes`` before it."""
@@ -307,18 +320,63 @@ class _Writer:
 
     def _passed_on(self, item: Lift) -> Iterator[str]:
         """What a queue may have in step 4 once the others at its dependency only take what arrives there."""
-        queue, others = self.scenario.queues[item.queue], self._beside(item.queue)
-        if not item.binds or not others or queue.dependency is None:
-            return
-        arrive = sum(self.estimates.queues[name].load.arrivals.mean_tail_per_min for name in others)
-        most = step_caps(self.loaded)[item.queue][1]
-        cap = ConsumerCap.of(queue, min(most, drain_room(self.loaded, queue.dependency) - arrive))
-        if cap.rate_per_min <= item.cap.rate_per_min or cap.same_as(item.cap):
+        cap, others = self._later(item), self._beside(item.queue)
+        if cap is None:
             return
         are = "is" if len(others) == 1 else "are"
         yield (
             f"queue {item.queue}: when {', '.join(others)} {are} drained, up to {cap.words}, as in the simulation: it gets "
             "what they leave of their part."
+        )
+
+    def _later(self, item: Lift) -> ConsumerCap | None:
+        """The cap of a queue once the others at its dependency are drained; None where it is no other one."""
+        queue, others = self.scenario.queues[item.queue], self._beside(item.queue)
+        if not item.binds or not others or queue.dependency is None:
+            return None
+        arrive = sum(self.estimates.queues[name].load.arrivals.mean_tail_per_min for name in others)
+        cap = ConsumerCap.of(queue, max(0.0, drain_room(self.loaded, queue.dependency) - arrive))
+        return None if cap.rate_per_min <= item.cap.rate_per_min or cap.same_as(item.cap) else cap
+
+    def _allowed(self, item: Lift) -> str:
+        """What a queue may do in step 4, and what that is of the room."""
+        if item.cap.is_as_before:
+            return f"limits as before: the room takes all that its consumers do, {format_rate(item.cap.rate_per_min)}"
+        if item.cap.rate_per_min <= 0 and item.cap.concurrency is not None:
+            return f"stopped: {item.cap.concurrency:,} at once{self._part(item)}, is less than can be set"
+        return f"capped at {item.cap.words}{self._part(item)}"
+
+    def _not_drained(self, item: Lift, arrives: float) -> str:
+        """That a cap does not drain its queue, and what would."""
+        queue, later = self.scenario.queues[item.queue], self._later(item)
+        told = f"queue {item.queue}: {format_rate(arrives)} arrive, "
+        if later is not None and later.rate_per_min > arrives * (1 + 1e-9):
+            return f"{told}so this cap does not drain it before {', '.join(self._beside(item.queue))} are drained."
+        told += (
+            "so this cap never drains it; this step does not end before less arrives or there is more room. "
+            if item.binds
+            else "and its consumers do no more: this step does not end before less arrives or there are more consumers."
+        )
+        return told + self._would_drain(queue, self.step_caps[item.queue], arrives) if item.binds else told
+
+    def _would_drain(self, queue: Queue, cap: StepCap, arrives: float) -> str:
+        """The least cap that drains a queue, with what it needs."""
+        most, steps = cap.most_per_min, cap_steps(queue)
+        if most <= arrives * (1 + 1e-9):
+            return f"Its consumers do no more than {format_rate(most)} without a cap either: it needs more of them."
+        least = arrives
+        if steps is not None:
+            number = max(steps.least, math.floor(arrives / steps.each_per_min + 1e-9) + 1)
+            least = most if number > steps.highest else min(most, number * steps.each_per_min)
+        percent = math.floor(100 * least / cap.part_per_min) + 1 if cap.part_per_min > 0 else math.inf
+        if steps is not None and percent > 1 and least <= cap.part_per_min * (percent - 1) / 100 * (1 + 1e-9):
+            percent -= 1
+        words = f"more than {format_rate(arrives)}" if steps is None else ConsumerCap.of(queue, least).words
+        if percent <= 100:
+            return f"At {words}, with a drain_share of {percent:,} %, it would."
+        return (
+            f"At {words} it would, but {queue.dependency} bears no more than {format_rate(cap.part_per_min)} of it beside its "
+            "other traffic: test that to a higher rate, or hold other traffic back."
         )
 
     def _within(self) -> Iterator[str]:
@@ -351,8 +409,10 @@ class _Writer:
                 )
             )
         for name, queue in scenario.queues.items():
-            floor = ConsumerCap.of(queue, self.admission.floor_share * queue.service_rate_per_min)
+            floor = ConsumerCap.of(queue, self.admission.floor_share * consumers_rate(queue))
             stand = "at a standstill" if floor.rate_per_min <= 0 else f"at a floor of {floor.words}"
+            if floor.rate_per_min <= 0 and floor.concurrency:
+                stand += f", since {floor.concurrency:,} at once is less than can be set"
             hold.append(f"queue {name}: consumers {stand}.")
             commands += _for_queue(name, held(queue, floor))
         charges += self._queue_charges()
@@ -420,17 +480,12 @@ class _Writer:
         admit, hold, commands = list[str](), list[str](), list[str]()
         for item in self.caps:
             queue = queues[item.queue]
-            admit.append(
-                f"queue {item.queue}: {ORDER_WORDS[queue.order]}, capped at {item.cap.words}{self._part(item)}."
-            )
+            admit.append(f"queue {item.queue}: {ORDER_WORDS[queue.order]}, {self._allowed(item)}.")
             admit += self._passed_on(item)
             commands += _for_queue(item.queue, capped(queue, item.cap))
             arrives = self.estimates.queues[item.queue].load.arrivals.mean_tail_per_min
             if item.cap.rate_per_min <= arrives * (1 + 1e-9):
-                hold.append(
-                    f"queue {item.queue}: {format_rate(arrives)} arrive, so this cap never drains it; this step does not end "
-                    "before less arrives or there is more room."
-                )
+                hold.append(self._not_drained(item, arrives))
             if queue.order == "fresh_first":
                 old = format_minutes(queue.sideline_after_min or 0.0)
                 hold.append(f"queue {item.queue}: work older than {old}, set aside.")
@@ -505,12 +560,16 @@ class _Writer:
                     continue
                 commands += _for_queue(item.queue, lifted(queue) if last else capped(queue, cap))
                 words = f"queue {item.queue}, lift {place + 1}" if lifts > 1 else f"queue {item.queue}"
-                if not item.binds:
+                if item.cap.is_as_before:
+                    admit.append(f"{words}: limits as before, as in step 4.")
+                elif not item.binds:
                     admit.append(
-                        f"{words}: limits as before; the cap of step 4 was all that its consumers do, {cap.words}."
+                        f"{words}: limits as before; the cap of step 4 was all that its consumers do, {item.cap.words}."
                     )
+                elif last:
+                    admit.append(f"{words}: limits as before, {_as_before(queue, cap)}.")
                 else:
-                    admit.append(f"{words}: {cap.words}{', limits as before' if last else ''}.")
+                    admit.append(f"{words}: {cap.words}.")
         wait = format_minutes(self.admission.hold_min[5])
         hold = (f"each lift for {wait}, before the next one." if lifts > 1 else f"the lift for {wait}.",)
         calm = [f"{name}: no rise in errors or latency in the hold." for name in self.scenario.dependencies]
@@ -575,6 +634,12 @@ def _for_queue(name: str, commands: Iterable[str]) -> Iterator[str]:
     """Commands of one queue behind a line that names it: a mapping's id alone tells nobody which queue is meant."""
     yield f"# queue {name}"
     yield from commands
+
+
+def _as_before(queue: Queue, cap: ConsumerCap) -> str:
+    """What the consumers of a queue do without a cap of the recovery."""
+    limit, own = queue.concurrency_limit, format_rate(cap.rate_per_min)
+    return f"{own}, all that its consumers do" if limit is None else f"{own} with {limit:,} at once at most"
 
 
 def _edge(signal: SignalRecovery) -> str:

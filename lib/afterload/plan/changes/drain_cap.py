@@ -8,7 +8,7 @@ from typing import Any
 from afterload import limits
 from afterload.estimates import CapEstimate, Estimates, QueueEstimate
 from afterload.model.backlog import cap_rate_per_min
-from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, quoted, where
+from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, quoted, where
 from afterload.plan.terraform import resource
 from afterload.scenario import Queue
 from afterload.scenario.capacity_schema import Pollers
@@ -40,7 +40,7 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     )
     drains = f"It has {today} and drains at {format_rate(cap.drain_rate_per_min)} ({line})"
     evidence = f"{drains}; {room}.{_others(estimates, item, cap)}"
-    safe = cap.safe_concurrency
+    safe, is_capped = cap.safe_concurrency, _is_capped(queue, cap.safe_concurrency)
     least, most = (limits.whole(f"lambda.sqs.max_concurrency.{end}") for end in ("minimum", "maximum"))
     pollers = queue.provisioned_pollers
     if pollers is not None:
@@ -48,14 +48,21 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
         safe, least = safe // each * each, each * limits.whole("lambda.sqs.pollers.minimum")
     elif queue.service == "sqs-lambda":
         safe = min(safe, most)
-    if safe < (least if queue.service == "sqs-lambda" else 1):
+    least = least if queue.service == "sqs-lambda" else 1
+    if not is_capped and _fits(estimates, item, cap):
+        bounded = cap_rate_per_min(safe, queue.item_time_s or 1.0) if safe >= least else 0.0
+        if bounded < cap.drain_rate_per_min * (1 - 1e-9):
+            return PlanItem(
+                ID, target, NOT_HERE, f"{evidence} {_only_rounding(cap, safe, least, bounded)}", owner=owner
+            )
+    if safe < least:
         return PlanItem(
             ID, target, NEEDS_EVIDENCE,
             f"{evidence} Direct traffic leaves too little room for a cap: test the dependency to a higher rate, or hold "
             "direct traffic back while the backlog drains.",
             owner=owner,
         )  # fmt: skip
-    if queue.concurrency_limit is not None and queue.concurrency_limit <= cap.safe_concurrency:
+    if is_capped:
         return PlanItem(ID, target, IN_PLACE, evidence, owner=owner)
     apply, undo = _commands(queue, safe)
     return PlanItem(
@@ -64,6 +71,28 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
         owner=owner, apply=apply, undo=undo, terraform=_terraform(queue, safe),
         edit=_edit(target, pollers, safe),
     )  # fmt: skip
+
+
+def _is_capped(queue: Queue, safe: int) -> bool:
+    return queue.concurrency_limit is not None and queue.concurrency_limit <= safe
+
+
+def _fits(estimates: Estimates, item: QueueEstimate, cap: CapEstimate) -> bool:
+    """Whether all that the consumers do fits the queue's part of the room, whatever their rate is within its range."""
+    _, _, high = estimates.loaded.ranges.get(f"queues.{item.name}.service_rate", (0.0, 0.0, 0.0))
+    return not cap.overloads and high <= cap.part_per_min * (1 + 1e-9)
+
+
+def _only_rounding(cap: CapEstimate, safe: int, least: int, bounded_per_min: float) -> str:
+    """Why nothing is to be capped, though the highest cap that can be set would hold the consumers back."""
+    part = "its part of the room" if cap.others else "the room"
+    fit = f"Its drain fits {part} of {format_rate(cap.part_per_min)} as it is"
+    if bounded_per_min <= 0:
+        return f"{fit}, where no cap does: {least:,} at once is the least that can be set. Nothing needs a cap."
+    return (
+        f"{fit}; the highest cap within that, {safe:,} at once, would hold it back to {format_rate(bounded_per_min)} only "
+        "because a cap is a whole number. Nothing needs a cap."
+    )
 
 
 def _today(queue: Queue) -> tuple[str, str]:
