@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from afterload.findings.phrases import counted
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, PlanItem
+from afterload.plan.measures import NEVER, WITHOUT_END
 from afterload.plan.price import Net, headroom_words, money
 from afterload.plan.worth import CASES, Difference, Worth
 from afterload.scenario.coupled_schema import Costs
 from afterload.units import format_duration, format_minutes, format_rate, format_share
 
 __all__ = [
+    "NOTHING_BOUGHT",
     "difference_words",
     "effort_and_risk",
     "minutes_bought",
@@ -26,6 +28,8 @@ __all__ = [
 
 # Changes of a measure below these shares of it are not told.
 TOLD_SHARE = 0.005
+# What a line buys of a time that never comes, with it or without.
+NOTHING_BOUGHT = "none"
 # Differences of two simulations below this are those of rounding.
 ROUNDING_MIN = 1e-6
 
@@ -63,7 +67,7 @@ def _moves(item: PlanItem) -> Iterator[str]:
         yield f"With the changes above it ends a drain that never ends after a collapse, in {_minutes(place.after)}."
     if down.ended:
         when = f"after {_minutes(down.after)}" if down.after else "at once"
-        yield f"After a collapse the dependency is up again {when}, never today."
+        yield f"After a collapse the dependency is up again {when}; today it stays down without end."
     elif (down.bought or 0.0) > ROUNDING_MIN:
         yield f"After a collapse the dependency stays down for {_minutes(down.after)}, {_minutes(down.before)} today."
     # What is only bounded is told by the bound; what is only dearer by what moves.
@@ -95,7 +99,7 @@ def _computed(item: PlanItem) -> Iterator[str]:
         yield f"In its place, after the changes above it: {difference_words(place)}."
     down = collapsed.alone["collapsed_min"]
     if difference_words(down) and (down.before, down.after) != (other.before, other.after):
-        yield f"Time that it then stays down: {difference_words(down)}."
+        yield f"Time that it then stays down: {difference_words(down, WITHOUT_END)}."
 
 
 def _drain_words(worth: Worth) -> str:
@@ -171,16 +175,19 @@ def _moved(item: Difference) -> bool:
     return abs(item.before - item.after) > TOLD_SHARE * max(abs(item.before), abs(item.after), 1e-9)
 
 
-def difference_words(item: Difference) -> str:
-    """A time without and with a change: "344 min to 30 min"; empty text where it does not change."""
+def difference_words(item: Difference, infinite: str = NEVER) -> str:
+    """A time without and with a change: "344 min to 30 min"; empty text where it does not change.
+
+    ``infinite`` is the word for minutes without end: another one for how long a harm lasts than for when a good comes.
+    """
     if item.before == item.after or (item.before is not None and item.after is not None and not _moved(item)):
         return ""
-    return f"{_minutes(item.before)} to {_minutes(item.after)}"
+    return f"{_minutes(item.before, infinite)} to {_minutes(item.after, infinite)}"
 
 
-def _minutes(minutes: float | None) -> str:
+def _minutes(minutes: float | None, infinite: str = NEVER) -> str:
     if minutes is None:
-        return "never"
+        return infinite
     return format_minutes(minutes) if minutes < 2880 else format_duration(minutes)
 
 
@@ -221,7 +228,7 @@ def _net_words(net: Net, costs: Costs, drain_min: float) -> str:
 
 
 def minutes_bought(item: PlanItem) -> str:
-    """The minutes of drain of a line for a table: bought or cost, or where else its worth stands."""
+    """The minutes of drain of a line for a table: bought or cost, "never to 172 min" where it ends a never, or "none"."""
     return _bought(item, item.drain)
 
 
@@ -235,9 +242,10 @@ def _bought(item: PlanItem, time: Difference | None) -> str:
         return ""
     if time is None:
         return "see worth"
-    if time.ended:
-        return "ends never"
+    if time.ended or time.endless:
+        return f"{_minutes(time.before)} to {_minutes(time.after)}"
     bought = time.bought
     if bought is None or time.before is None:
-        return "see worth"
+        # Never with it and without it.
+        return NOTHING_BOUGHT
     return f"costs {format_minutes(-bought)}" if bought < -1e-9 else format_minutes(max(0.0, bought))
