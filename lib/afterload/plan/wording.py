@@ -16,8 +16,10 @@ from afterload.units import format_duration, format_minutes, format_rate, format
 
 __all__ = [
     "NOTHING_BOUGHT",
+    "buys_no_minutes",
     "difference_words",
     "effort_and_risk",
+    "largest_price",
     "minutes_bought",
     "money_words",
     "short_worth",
@@ -47,6 +49,58 @@ def short_worth(item: PlanItem) -> str:
         or _first_sentence(item.price)
         or "Buys nothing by itself."
     )
+
+
+def buys_no_minutes(item: PlanItem) -> str:
+    """That a line alone ends neither a drain nor stale processing sooner, in a sentence; empty text where it does.
+
+    Empty as well where the recovery was not computed, and where there is nothing to drain.
+    """
+    if item.worths is None:
+        return "" if item.edit else "Buys no minutes."
+    times = [item.worths[CASES[0]].alone[name] for name in ("empty_min", "fresh_min")]
+    if any(time.ended or (time.bought or 0.0) > ROUNDING_MIN for time in times):
+        return ""
+    if all(time.before == 0 for time in times):
+        return ""
+    where = " as the scenario starts" if item.shortens else ""
+    never = ": the backlog never drains with or without it" if times[0].before is None and not item.shortens else ""
+    return f"Buys no minutes{where}{never}."
+
+
+def largest_price(plan: Plan, item: PlanItem) -> str:
+    """What a line costs first of all, in one sentence: a time, work that is dropped, requests, its price, or its effort.
+
+    Empty text where it stands with the gain in :func:`short_worth`: work that is dropped for it.
+    """
+    if item.worths is not None and _pays_with_work(item.worths[CASES[0]]):
+        return ""
+    found = next(_prices(item), "")
+    days = plan.effort_days(item)
+    text = found or f"about {days:g} person-day{'' if days == 1 else 's'}."
+    # A name in capitals stays one.
+    return f"Price: {text if text[1:2].isupper() else text[0].lower() + text[1:]}"
+
+
+def _prices(item: PlanItem) -> Iterator[str]:
+    worth = None if item.worths is None else item.worths[CASES[0]]
+    if worth is not None:
+        drain, fresh = worth.alone["empty_min"], worth.alone["fresh_min"]
+        if drain.endless or (drain.bought or 0.0) < -ROUNDING_MIN:
+            yield _drain_words(worth)
+        if fresh.endless or (fresh.bought or 0.0) < -ROUNDING_MIN:
+            yield f"First-attempt age is at baseline after {_minutes(fresh.after)}, {_minutes(fresh.before)} today."
+        if _is_more(worth.alone["lost"]):
+            yield f"{_lost_words(worth)}."
+        if _is_more(worth.alone["failed_direct"]):
+            yield _failed_words(worth)
+    # The price in words may be all that the short worth had to say.
+    if item.price and not short_worth(item).startswith(_first_sentence(item.price)):
+        yield _first_sentence(item.price)
+
+
+def _is_more(item: Difference) -> bool:
+    return _moved(item) and (item.after or 0.0) > (item.before or 0.0)
 
 
 def _moves(item: PlanItem) -> Iterator[str]:
@@ -149,15 +203,20 @@ def signed_minutes(minutes: float) -> str:
     return f"costs {format_minutes(-minutes)}" if minutes < 0 else format_minutes(minutes)
 
 
+def _failed_words(worth: Worth) -> str:
+    failed = worth.alone["failed_direct"]
+    return (
+        f"{counted(failed.after or 0.0, 'direct request').capitalize()} fail or are held back, "
+        f"{counted(failed.before or 0.0, 'direct request')} today."
+    )
+
+
 def _others(worth: Worth) -> Iterator[str]:
     lost, failed = worth.alone["lost"], worth.alone["failed_direct"]
     if _moved(lost) and not _pays_with_work(worth):
         yield f"{_lost_words(worth).capitalize()}."
     if _moved(failed):
-        yield (
-            f"{counted(failed.after or 0.0, 'direct request').capitalize()} fail or are held back, "
-            f"{counted(failed.before or 0.0, 'direct request')} today."
-        )
+        yield _failed_words(worth)
     peak = worth.alone["peak_attempts_per_min"]
     if _moved(peak):
         yield f"Peak attempts go from {format_rate(peak.before or 0.0)} to {format_rate(peak.after or 0.0)}."
