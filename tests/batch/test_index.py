@@ -165,6 +165,39 @@ def test_minutes_days_and_items_of_a_sentence_are_of_the_same_lines(bare: Make, 
     assert "with 1,000 items dropped there" in figure.alt
 
 
+def test_what_ends_a_never_buys_more_than_minutes(bare: Make, line: Make) -> None:
+    """46.9 min at one team were told of as what buys most, beside a change without which another is stale for ever."""
+    cap = line(bought_min=None, stale_bought_min=None, ends_never=True, stale_ends_never=True)
+    costing = line(bought_min=0.0, cost_min=4.0, stale_cost_min=4.0)
+    age = line("age-limit", bought_min=46.9, stale_bought_min=46.9, lost_more=90_000.0)
+    portfolio = build_portfolio([bare("Media", plan=[cap]), bare("Search", plan=[age, costing])])
+    assert [item.id for item in portfolio.changes] == ["drain-cap", "age-limit"]
+    [sentence] = [text for text in summary(portfolio) if "buys most" in text]
+    assert sentence.startswith(
+        "The change that buys most is “Drain cap”: it ends stale without end at 1 team of the 2 where it is open, for about "
+        "2 person-days. No more items expire or are discarded there for it."
+    )
+    assert "– ends a never at 1 team; costs 4 min elsewhere" in words_of(portfolio)
+    figure = changes_figure(portfolio)
+    assert figure is not None
+    assert [(row[0], row[4]) for row in figure.table.rows] == [("Drain cap", "1"), ("Age limit", "0")]
+    assert figure.chart["data"]["values"][0]["change"] == "Drain cap (ends a never at 1 team)"
+    assert "Most: Drain cap (ends a never at 1 team), 0 min stale" in figure.alt
+
+
+def test_a_change_that_ends_a_never_and_buys_minutes_tells_of_both(bare: Make, line: Make) -> None:
+    records = [
+        bare("A", plan=[line(bought_min=None, ends_never=True)]),
+        bare("B", plan=[line(bought_min=30.0, stale_bought_min=20.0)]),
+        bare("C", plan=[line(bought_min=0.0)]),
+    ]
+    [sentence] = [text for text in summary(build_portfolio(records)) if "buys most" in text]
+    assert (
+        "“Drain cap”: it ends a drain without end at 1 team, and buys 20 min stale and 30 min of drain besides, in all at "
+        "2 teams of the 3 where it is open, for about 4 person-days."
+    ) in sentence
+
+
 def test_the_page_marks_what_is_met_alone_and_missed_together(bare: Make, queue: Make) -> None:
     verdict = {
         "name": "fresh",

@@ -46,15 +46,17 @@ def test_changes_that_buy_most_over_all_teams(bare: Make, line: Make) -> None:
     ]
     portfolio = build_portfolio(records)
     seen = portfolio.changes
-    # By minutes stale, then of drain, then by what ends a never.
-    assert [item.id for item in seen] == ["drain-cap", "age-limit", "more-consumers", "retry-budget", "pause-list"]
+    # What ends a never comes before minutes; these are ranked by minutes stale, then of drain.
+    assert [item.id for item in seen] == ["retry-budget", "drain-cap", "age-limit", "more-consumers", "pause-list"]
+    ending, *seen = seen
     top = seen[0]
     assert (top.teams, top.lines, top.stale_bought_min, top.effort_days, top.top_team) == (2, 3, 95, 6, "a")
     # Only the team that gives costs counts: the plan's own 5,000 EUR, and its 2 days of 800 EUR.
     assert (top.saves, top.costs_effort) == ({"EUR": 5_000}, {"EUR": 1_600})
     assert (seen[2].stale_bought_min, seen[2].bought_min, seen[2].top_min) == (0, 400, 400)
-    assert (seen[3].ends_never, seen[3].bought_min, seen[3].top_team, seen[3].top_min) == (1, 0, "c", None)
-    assert (seen[4].top_team, seen[4].buys) == (None, False)
+    assert (ending.ends_never, ending.ends_stale, ending.ends_drain) == (1, 0, 1)
+    assert (ending.bought_min, ending.top_team, ending.top_min) == (0, "c", None)
+    assert (seen[3].top_team, seen[3].buys) == (None, False)
     assert [None if row.top_change is None else row.top_change["change"] for row in portfolio.rows] == [
         "age-limit", "drain-cap", "retry-budget", "more-consumers",
     ]  # fmt: skip

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
 from afterload.estimates import estimate
 from afterload.figures.answer import answer, first_changes
 from afterload.figures.plan import plan_details, plan_table
-from afterload.plan import Plan, build_plan
+from afterload.plan import DO, Plan, build_plan
 from afterload.plan.wording import short_worth
+from afterload.plan.worth import CASES
 from afterload.scenario import load_scenario
 
 
@@ -41,6 +44,61 @@ def test_the_example_begins_with_its_call_stack() -> None:
     assert "Brings first-attempt age back to baseline after 10 min, 344 min today." in text
     assert text.count("none of these alone makes the backlog drain") == 1
     assert "Buys no minutes here" not in text
+
+
+def first_lines(text: str) -> list[str]:
+    return [line for line in text.split("\n") if re.match(r"\d\. ", line)]
+
+
+def test_each_of_them_shows_its_price_or_the_loss_beside_its_gain(plan: Plan) -> None:
+    # The words of the changes are those of their plan, whatever the scenario beside it.
+    estimates = estimate(load_scenario("builtin:scenarios/orders.yaml"))
+    for item, line in zip(first_changes(plan), first_lines(answer(estimates, plan).text), strict=True):
+        if item.status != DO:
+            continue
+        assert line.count("Price: ") + line.count(" at the price of ") == 1
+        timed = item.worths is not None and any(
+            part.ended or (part.bought or 0.0) > 0 for part in (item.drain, item.stale) if part is not None
+        )
+        waits = item.worths is None or any(part.before != 0 for part in (item.drain, item.stale) if part is not None)
+        if item.edit and item.worths is None:
+            continue
+        assert ("Buys no minutes" in line) == (not timed and waits)
+
+
+COLLAPSING = {
+    "team": "T", "time_zone": "UTC", "recovery_objective": "120 min",
+    "incident": {"name": "E", "trigger": "2026-09-14T09:10Z", "restored_at": "2026-09-14T10:45Z"},
+    "dependencies": {"table": {"tested_rate": "58/s", "direct_rate": "5/s"}},
+    "queues": {"q": {"arrival_rate": "40/s", "service_rate": "55/s", "item_time": "300 ms", "goes_stale_after": "20 min",
+                     "dependency": "table"}},
+    "call_stacks": {"up": {"failure_probability": "90 %", "dependency": "table", "request_rate": "5/s", "layers": [
+        {"name": "app", "tries": 3}, {"name": "gateway", "tries": 2}, {"name": "sdk", "tries": 4}]}},
+}  # fmt: skip
+
+
+def test_a_price_without_minutes_is_told(tmp_path: Path) -> None:
+    """Where the backlog never drains an age limit expires all of it, and the front page told only of its bound."""
+    path = tmp_path / "t.yaml"
+    path.write_text(json.dumps(COLLAPSING), encoding="utf-8")
+    estimates = estimate(load_scenario(path))
+    plan = build_plan(estimates, draws=2)
+    lines = first_lines(answer(estimates, plan).text)
+    retries, limit, cap = lines
+    # 1 - 0.9**24 and 1 - 0.9**4 of the calls succeed.
+    assert retries.endswith(
+        "Buys no minutes: the backlog never drains with or without it. Price: the share of calls that succeed at the top "
+        f"falls from {100 * (1 - 0.9**24):.0f} % to {100 * (1 - 0.9**4):.1f} % at this failure probability."
+    )
+    item = next(item for item in plan.open if item.change == "age-limit")
+    assert item.worths is not None
+    lost = item.worths[CASES[0]].alone["lost"].after
+    assert lost is not None
+    assert lost > 0
+    assert "Buys no minutes: the backlog never drains with or without it." in limit
+    assert limit.endswith(f"Price: {lost:,.0f} items expired or discarded, no items today.")
+    assert "Brings the drain from never to" in cap
+    assert "Buys no minutes" not in cap
 
 
 def test_the_table_leads_to_the_section_of_each_line(plan: Plan) -> None:

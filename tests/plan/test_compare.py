@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.plan.test_catalogue import STAYS
 
 from afterload.errors import InputError
 from afterload.estimates import estimate
@@ -51,7 +52,7 @@ def test_a_drain_that_became_endless_is_said_once(queue):
     """With 1,100/min of service for 1,200/min that arrive the backlog never drains: no line that bought nothing is news."""
     before, after = snapshot(queue()), snapshot(queue(service_rate="1,100/min"))
     idle = {name for name, line in before.lines.items() if line == ("to do", "0 min")}
-    endless = {name for name, line in after.lines.items() if line == ("to do", "see worth")}
+    endless = {name for name, line in after.lines.items() if line == ("to do", "none")}
     assert idle & endless
     for found in (compare(before, after), compare(after, before)):
         assert set(found.quiet) == idle & endless
@@ -59,14 +60,38 @@ def test_a_drain_that_became_endless_is_said_once(queue):
         assert "never" in {text for item in found.results for text in (item.before, item.after)}
         text = compare_text(found)
         assert "only because the drain ends in one and never in the other." in text
-        assert text.count("see worth") == sum("see worth" in item.before + item.after for item in found.lines)
+        assert text.count("to do, none") == sum("to do, none" in item.before + item.after for item in found.lines)
 
 
 def test_a_line_that_makes_a_drain_endless_is_news():
-    """It reads 'see worth' too, but the drain of the scenario ends."""
+    """The drain of the scenario ends with or without it, so that the never is the line's own."""
     one = Snapshot("a", {}, {}, {"x": ("to do", "0 min")})
-    other = Snapshot("b", {}, {}, {"x": ("to do", "see worth")})
+    other = Snapshot("b", {}, {}, {"x": ("to do", "344 min to never")})
     assert [item.name for item in compare(one, other).lines] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("ends never", "never to 172 min"), ("see worth", "none"), ("see worth", "344 min to never")]
+)
+def test_the_words_of_an_older_run_are_no_difference(old, new):
+    one, other = Snapshot("a", {}, {}, {"x": ("to do", old)}), Snapshot("b", {}, {}, {"x": ("to do", new)})
+    assert compare(one, other).same
+    assert compare(other, one).same
+    done = Snapshot("b", {}, {}, {"x": ("in place", "")})
+    assert [item.note for item in compare(one, done).lines] == ["done"]
+    better = Snapshot("b", {}, {}, {"x": ("to do", "90 min")})
+    assert not compare(one, better).same
+
+
+def test_a_dependency_that_stays_down_is_not_never_down(queue, make):
+    """Minutes of harm have no end; "never down" would be the best that there is."""
+    before = snapshot(make(**STAYS))
+    name = "minutes for which a dependency was down after the restore, as the scenario starts"
+    assert before.results[name] == "without end"
+    assert before.endless
+    record = before.record()
+    record["results"][name] = "never"
+    assert Snapshot.from_record(record) == before
 
 
 def test_added_and_removed_parts(queue, make):

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from tests.plan.test_catalogue import BUDGET, LASTING, MISSING, fleet, one
 
-from afterload.figures.plan import plan_answer, plan_details
+from afterload.figures.figure import Figure
+from afterload.figures.plan import plan_answer, plan_details, plan_table
+from afterload.figures.worth import before_after_figure
 from afterload.plan import plan_markdown
 from afterload.plan.measures import MeasureLines, measure_lines, still_words
+from afterload.plan.wording import worth
 from afterload.plan.worth import CASES, MEASURES, Difference, Worth
 from afterload.units import format_minutes
 
@@ -103,6 +106,52 @@ def test_a_range_has_words_for_its_direction(make: Make, item: Difference, words
     worths = dict.fromkeys(CASES, made_worth(empty_min=item))
     found = measure_lines(replace(line, worths=worths))
     assert found.rows == (("backlog empty after", words, words, words),)
+
+
+def test_time_down_that_has_no_end_is_not_never_down(make: Make) -> None:
+    """Never to 0 min would read as if the dependency had not been down at all."""
+    made = make(**BUDGET)
+    ending = [
+        item
+        for item in made.plan.open
+        if item.worths is not None and item.worths[CASES[0]].alone["collapsed_min"].ended
+    ]
+    assert ending
+    for item in ending:
+        cell = rows(measure_lines(item))["dependency down for"][0]
+        assert cell.startswith("without end to ")
+        assert "Time that it then stays down: never" not in worth(item)
+    whole = " ".join(row[3] for row in before_after(made) if row[0] == "time down after the restore")
+    today = [row[2] for row in before_after(made) if row[0] == "time down after the restore"]
+    assert set(today) == {"without end"}
+    assert "never" not in whole
+
+
+def before_after(made: Any) -> tuple[tuple[str, ...], ...]:
+    figure = before_after_figure(made.plan, made.estimates)
+    assert isinstance(figure, Figure)
+    return figure.table.rows
+
+
+def test_a_line_that_ends_a_never_says_after_how_long(make: Make) -> None:
+    """In a column of what is bought "ends never" read as if there were no end, of all lines with the best."""
+    made = make(**BUDGET)
+    ending = [item for item in made.plan.open if item.drain is not None and item.drain.ended]
+    assert ending
+    shown = {item.id: f"never to {format_minutes(item.planned_min or 0.0)}" for item in ending}
+    table = plan_table(made.plan)
+    cells = dict(zip((item.id for item in made.plan.about), (row[table.columns.index("drain bought")] for row in table.rows),
+                     strict=True))  # fmt: skip
+    assert {name: cells[name] for name in shown} == shown
+    text = plan_markdown(made.plan, made.estimates)
+    assert all(f"| {words} |" in text for words in shown.values())
+    idle = [
+        item
+        for item in made.plan.open
+        if item.drain is not None and (item.drain.before, item.drain.after) == (None, None)
+    ]
+    assert all(cells[item.id] == "none" for item in idle)
+    assert "ends never" not in table.to_text() + text
 
 
 def test_what_moves_nothing_says_so(make: Make) -> None:

@@ -27,6 +27,7 @@ class ChangeTotal:
         stale_cost_min, cost_min: sums of the minutes by which lines make them longer instead.
         ends_never, makes_never: teams at which it brings first-attempt age or the drain from never to some time, alone, and
             the reverse.
+        ends_stale, ends_drain: teams at which it ends the one, and the other.
         lost_more, lost_fewer: sums of items expired, discarded or lost more and fewer than today, each line alone.
         buying_lost_more: the first of these over the lines that buy.
         effort_days, buying_effort_days: sums over all lines, and over those that buy alone.
@@ -48,6 +49,8 @@ class ChangeTotal:
     stale_cost_min: float
     cost_min: float
     ends_never: int
+    ends_stale: int
+    ends_drain: int
     makes_never: int
     lost_more: float
     buying_lost_more: float
@@ -82,13 +85,18 @@ def buys(line: Line) -> bool:
 
 
 def change_totals(records: Iterable[Record]) -> tuple[ChangeTotal, ...]:
-    """Every open change over the teams: what buys most minutes stale first, then drain, then what ends most nevers."""
+    """Every open change over the teams: what ends a never first, at most teams; then by minutes stale, then of drain."""
     lines: dict[str, list[tuple[Record, Line]]] = defaultdict(list)
     for record in records:
         for line in record["plan"]:
             lines[line["change"]].append((record, line))
     found = [_total(change, uses) for change, uses in lines.items()]
-    return tuple(sorted(found, key=lambda item: (-item.stale_bought_min, -item.bought_min, -item.ends_never, item.id)))
+    return tuple(sorted(found, key=_place))
+
+
+def _place(item: ChangeTotal) -> tuple[int, int, float, float, str]:
+    """No number of minutes is worth as much as the end of what has none."""
+    return -item.ends_stale, -item.ends_never, -item.stale_bought_min, -item.bought_min, item.id
 
 
 def _total(change: str, uses: list[tuple[Record, Line]]) -> ChangeTotal:
@@ -118,6 +126,8 @@ def _total(change: str, uses: list[tuple[Record, Line]]) -> ChangeTotal:
         stale_cost_min=total("stale_cost_min"),
         cost_min=total("cost_min"),
         ends_never=_teams(use for use in uses if use[1]["ends_never"] or use[1].get("stale_ends_never")),
+        ends_stale=_teams(use for use in uses if use[1].get("stale_ends_never")),
+        ends_drain=_teams(use for use in uses if use[1]["ends_never"]),
         makes_never=_teams(use for use in uses if use[1].get("makes_never")),
         lost_more=_dropped(uses),
         buying_lost_more=_dropped(buying),

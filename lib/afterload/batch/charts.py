@@ -8,6 +8,7 @@ from afterload.batch.changes import ChangeTotal
 from afterload.batch.portfolio import Portfolio, Row
 from afterload.figures.charts import AFTER, BEFORE, alt, chart_of, finish
 from afterload.figures.figure import Figure, Table
+from afterload.findings.phrases import counted
 from afterload.units import format_count, format_minutes
 
 __all__ = ["MOST_CHANGES", "MOST_TEAMS", "changes_figure", "stale_figure"]
@@ -18,10 +19,10 @@ STALE_METHOD = (
     "scenario starts, at its likely values. With the plan: the same with every open change of the team's plan in place."
 )
 CHANGES_METHOD = (
-    "Each open line of each team's plan alone, against that team's recovery today; the sum over all teams, ranked by minutes "
-    "stale (first-attempt age back at baseline), with minutes of drain (empty backlogs) beside. Items dropped: expired, "
-    "discarded or lost more than today, summed over the lines that buy and drop more. Two changes at one team overlap, so "
-    "bars do not add up. Lines that end a never count as teams, not as minutes."
+    "Each open line of each team's plan alone, against that team's recovery today; the sum over all teams. What ends a never "
+    "comes first, and counts as teams, not as minutes; then it is ranked by minutes stale (first-attempt age back at "
+    "baseline), with minutes of drain (empty backlogs) beside. Items dropped: expired, discarded or lost more than today, "
+    "summed over the lines that buy and drop more. Two changes at one team overlap, so bars do not add up."
 )
 _SHORT = 44
 
@@ -111,15 +112,15 @@ def _cut(names: Sequence[str]) -> list[str]:
 
 def changes_figure(portfolio: Portfolio) -> Figure | None:
     """Minutes stale and of drain that each change buys over all teams, with the items that it drops; None where none buys any."""
-    buying = [item for item in portfolio.changes if item.stale_bought_min > 0 or item.bought_min > 0]
-    if not buying:
+    buying = [item for item in portfolio.changes if item.buys]
+    if not any(item.stale_bought_min > 0 or item.bought_min > 0 for item in buying):
         return None
     shown = buying[:MOST_CHANGES]
     kinds = ("minutes stale", "minutes of drain")
     values = [
         {
-            "change": item.title, "measure": kind, "minutes": minutes, "items dropped": item.buying_lost_more,
-            "teams": item.buying_teams, "open at": item.teams,
+            "change": _named(item), "measure": kind, "minutes": minutes, "items dropped": item.buying_lost_more,
+            "ends never at": item.ends_never, "teams": item.buying_teams, "open at": item.teams,
         }
         for item in shown
         for kind, minutes in zip(kinds, (item.stale_bought_min, item.bought_min), strict=True)
@@ -129,7 +130,7 @@ def changes_figure(portfolio: Portfolio) -> Figure | None:
         .mark_bar()
         .encode(
             y=alt.Y(
-                "change", type="nominal", sort=[item.title for item in shown], title=None,
+                "change", type="nominal", sort=[_named(item) for item in shown], title=None,
                 axis=alt.Axis(labelLimit=420),
             ),
             x=alt.X("minutes", type="quantitative", title="minutes bought over all teams, each line alone"),
@@ -141,6 +142,7 @@ def changes_figure(portfolio: Portfolio) -> Figure | None:
                 alt.Tooltip("change", type="nominal"), alt.Tooltip("measure", type="nominal"),
                 alt.Tooltip("minutes", type="quantitative", format=",.0f"),
                 alt.Tooltip("items dropped", type="quantitative", format=",.0f"),
+                alt.Tooltip("ends never at", type="quantitative", title="ends a never at teams"),
                 alt.Tooltip("teams", type="quantitative", title="buys at teams"),
                 alt.Tooltip("open at", type="quantitative", title="open at teams"),
             ],
@@ -151,13 +153,14 @@ def changes_figure(portfolio: Portfolio) -> Figure | None:
         "Minutes stale bought",
         "Minutes of drain bought",
         "Items dropped",
+        "Ends never at teams",
         "Buys at teams",
         "Open at teams",
     )
     rows = tuple(
         (
             item.title, format_minutes(item.stale_bought_min), format_minutes(item.bought_min),
-            format_count(item.buying_lost_more),
+            format_count(item.buying_lost_more), format_count(item.ends_never),
             format_count(item.buying_teams), format_count(item.teams),
         )
         for item in shown
@@ -168,12 +171,17 @@ def changes_figure(portfolio: Portfolio) -> Figure | None:
         table=Table(columns, rows, frozenset(columns[1:])),
         source="plans of the teams",
         method=CHANGES_METHOD,
-        alt=f"Bars of minutes stale and of drain bought by {len(shown)} changes. Most: {_most(shown[0])}.",
+        alt=f"Bars of minutes stale and of drain bought by {counted(len(shown), 'change')}. Most: {_most(shown[0])}.",
     )
+
+
+def _named(item: ChangeTotal) -> str:
+    """A change with what its bars cannot show: that it ends what has no end today."""
+    return f"{item.title} (ends a never at {counted(item.ends_never, 'team')})" if item.ends_never else item.title
 
 
 def _most(item: ChangeTotal) -> str:
     return (
-        f"{item.title}, {format_minutes(item.stale_bought_min)} stale and {format_minutes(item.bought_min)} of drain at "
-        f"{format_count(item.buying_teams)} teams, with {format_count(item.buying_lost_more)} items dropped there"
+        f"{_named(item)}, {format_minutes(item.stale_bought_min)} stale and {format_minutes(item.bought_min)} of drain at "
+        f"{counted(item.buying_teams, 'team')}, with {format_count(item.buying_lost_more)} items dropped there"
     )

@@ -388,10 +388,10 @@ def _change(portfolio: Portfolio, item: ChangeTotal) -> dict[str, Any]:
         was = f"{format_minutes(trend.after or 0.0)} {was} at the {counted(trend.teams or 0, 'team')} to compare"
     return {
         "title": item.title,
-        "stale": format_minutes(item.stale_bought_min),
-        "stale_note": _costs(item.stale_cost_min),
-        "bought": format_minutes(item.bought_min),
-        "bought_note": _costs(item.cost_min),
+        "stale": _minutes(item.stale_bought_min, item.ends_stale),
+        "stale_note": _beside(item.stale_bought_min, item.ends_stale, item.stale_cost_min),
+        "bought": _minutes(item.bought_min, item.ends_drain),
+        "bought_note": _beside(item.bought_min, item.ends_drain, item.cost_min),
         "dropped": dropped,
         "dropped_note": fewer,
         "never": format_count(item.ends_never) if item.ends_never else "–",
@@ -409,5 +409,13 @@ def _change(portfolio: Portfolio, item: ChangeTotal) -> dict[str, Any]:
     }
 
 
-def _costs(minutes: float) -> str:
-    return f"costs {format_minutes(minutes)} elsewhere" if minutes > 1e-6 else ""
+def _minutes(bought: float, ended: int) -> str:
+    """A sum of minutes; a dash for none of a change that ends a never, which the note tells."""
+    return "–" if ended and bought <= 0 else format_minutes(bought)
+
+
+def _beside(bought: float, ended: int, cost: float) -> str:
+    """What a sum of minutes leaves out: teams at which the change ends what has no end, and minutes that it costs."""
+    ends = f"{'and ' if bought > 0 else ''}ends a never at {counted(ended, 'team')}" if ended else ""
+    costs = f"costs {format_minutes(cost)} elsewhere" if cost > 1e-6 else ""
+    return "; ".join(text for text in (ends, costs) if text)

@@ -19,6 +19,7 @@ __all__ = [
     "change_text",
     "days",
     "dropped_text",
+    "ending_texts",
     "headline",
     "limit_name",
     "limit_sentence",
@@ -217,7 +218,7 @@ def _summary(portfolio: Portfolio) -> Iterator[str]:
     )
     if totals.not_done:
         yield "The run was interrupted: what is not done is in no sum, and no sum is compared with the last run."
-    top = next((item for item in portfolio.changes if item.stale_bought_min > 0 or item.bought_min > 0), None)
+    top = next((item for item in portfolio.changes if item.buys), None)
     if top is not None:
         yield _top_change(top)
     broken = [limit for limit in portfolio.shared if limit.broken]
@@ -234,17 +235,6 @@ def _summary(portfolio: Portfolio) -> Iterator[str]:
 
 
 def _top_change(top: ChangeTotal) -> str:
-    minutes = [
-        words
-        for value, words in (
-            (top.stale_bought_min, f"{format_minutes(top.stale_bought_min)} stale"),
-            (top.bought_min, f"{format_minutes(top.bought_min)} of drain"),
-        )
-        if value > 0
-    ]
-    where = f"{counted(top.buying_teams, 'team')} of the {top.teams:,} where it is open"
-    if top.buying_teams == top.teams:
-        where = counted(top.teams, "team")
     # Minutes, days and items of one sentence are those of the same lines: the ones that buy.
     price = (
         f"It drops {counted(top.buying_lost_more, 'item')} there that are done today: expired, discarded or lost."
@@ -252,9 +242,37 @@ def _top_change(top: ChangeTotal) -> str:
         else "No more items expire or are discarded there for it."
     )
     return (
-        f"The change that buys most is “{top.title}”: {' and '.join(minutes)} at {where}, for about "
+        f"The change that buys most is “{top.title}”: {_gain(top)}, for about "
         f"{days(top.buying_effort_days, 'person-day')}. {price}{_other_lines(top)}"
     )
+
+
+def _gain(top: ChangeTotal) -> str:
+    """What a change ends, the minutes that it buys, and at how many teams."""
+    amounts = ((top.stale_bought_min, "stale"), (top.bought_min, "of drain"))
+    minutes = " and ".join(f"{format_minutes(value)} {what}" for value, what in amounts if value > 0)
+    everywhere = top.buying_teams == top.teams
+    where = (
+        counted(top.teams, "team")
+        if everywhere
+        else f"{counted(top.buying_teams, 'team')} of the {top.teams:,} where it is open"
+    )
+    ends = ending_texts(top)
+    if not ends:
+        return f"{minutes} at {where}"
+    if minutes:
+        return f"it {' and '.join(ends)}, and buys {minutes} besides, in all at {where}"
+    if len(ends) == 1:
+        return f"it {ends[0]}{'' if everywhere else f' of the {top.teams:,} where it is open'}"
+    return f"it {' and '.join(ends)}, in all at {where}"
+
+
+def ending_texts(item: ChangeTotal) -> list[str]:
+    """What a change ends that has no end today, and at how many teams: "ends stale without end at 1 team"."""
+    # At the same teams fresh work that is on time again is what counts.
+    drains = 0 if item.ends_stale == item.ends_drain == item.ends_never else item.ends_drain
+    kinds = ((item.ends_stale, "stale"), (drains, "a drain"))
+    return [f"ends {what} without end at {counted(number, 'team')}" for number, what in kinds if number]
 
 
 def _other_lines(top: ChangeTotal) -> str:

@@ -20,7 +20,7 @@ from afterload.model.retries import stack as stack_of
 from afterload.plan import DO, NEEDS_EVIDENCE, Plan, PlanItem
 from afterload.plan.change import counted, failing
 from afterload.plan.objectives import within
-from afterload.plan.wording import short_worth
+from afterload.plan.wording import buys_no_minutes, largest_price, short_worth
 from afterload.plan.worth import CASES, measured_recovery
 from afterload.units import format_duration, format_instant, format_minutes, format_number, format_rate
 
@@ -302,12 +302,16 @@ def _gain(item: PlanItem, measure: str) -> tuple[bool, float]:
 
 
 def _first_change(plan: Plan, item: PlanItem) -> str:
-    """One line of the front page: what, where, its line of the plan, and one sentence of what it buys."""
+    """One line of the front page: what, where, its line of the plan, what it buys or that it buys none, and its price."""
     place = f", line {plan.about.index(item) + 1} of the plan" if item.target else ""
     where = f" ({item.target}{place})" if item.target else ""
     most = [name for measure, name in MOST.items() if _is_most(plan, item, measure)]
     said = f" No other change buys more minutes of {' or of '.join(most)}." if most else ""
-    return f"{plan.change(item).title}{where}. {short_worth(item) if item.status == DO else item.evidence}{said}"
+    head = f"{plan.change(item).title}{where}."
+    if item.status != DO:
+        return f"{head} {item.evidence}{said}"
+    texts = (f"{head} {short_worth(item)}{said}", buys_no_minutes(item), largest_price(plan, item))
+    return " ".join(text for text in texts if text)
 
 
 def _is_most(plan: Plan, item: PlanItem, measure: str) -> bool:

@@ -15,6 +15,7 @@ from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph
 from afterload.model.coupled import Trace, trace
 from afterload.plan import Plan, PlanItem
+from afterload.plan.measures import written
 from afterload.plan.wording import signed_minutes
 from afterload.plan.worth import CASES, Appraisal, Difference, Worth, applies, edited
 from afterload.units import format_count, format_minutes, format_rate
@@ -212,9 +213,7 @@ def _waterfall_table(items: Sequence[PlanItem], cases: Sequence[str]) -> Table:
     for item in items:
         for case in cases:
             drain = _worth(item, case).cumulative["empty_min"]
-            bought = (
-                "ends never" if drain.ended else "never ends" if drain.endless else signed_minutes(drain.bought or 0.0)
-            )
+            bought = _moved(drain) if drain.ended or drain.endless else signed_minutes(drain.bought or 0.0)
             rows.append((_label(item), case, _shown(drain.before), _shown(drain.after), bought, _range(drain)))
     columns = ("change", "case", "drain before it", "drain with it", "bought", "P10 to P90 bought")
     return Table(columns, tuple(rows), caption="Each change in its place, with all above it")
@@ -361,7 +360,7 @@ _MEASURES = (
         lambda value: "" if value is None else format_count(value),
     ),
     ("peak_attempts_per_min", "peak attempts", lambda value: "" if value is None else format_rate(value)),
-    ("collapsed_min", "time down after the restore", _shown),
+    ("collapsed_min", "time down after the restore", lambda value: written("collapsed_min", value)),
 )
 
 

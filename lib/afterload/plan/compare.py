@@ -10,7 +10,8 @@ from afterload.errors import InputError
 from afterload.estimates import Estimates
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, IN_PLACE
-from afterload.plan.wording import minutes_bought
+from afterload.plan.measures import HARMS, NEVER, WITHOUT_END, endless
+from afterload.plan.wording import NOTHING_BOUGHT, minutes_bought
 from afterload.plan.worth import CASES, MEASURES, Appraiser, applies
 from afterload.scenario import Scenario, dotted
 from afterload.scenario.evidence import as_text, same_value
@@ -19,12 +20,14 @@ from afterload.scenario.overrides import annotation_at
 from afterload.units import format_count, format_minutes, format_number, format_rate, format_share
 from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, plain
 
-NEVER = "never"
-# What a line says that buys no drain, and one of a drain that never ends.
-NO_MINUTES, SEE_WORTH = format_minutes(0.0), "see worth"
+# What a line says that buys no drain.
+NO_MINUTES = format_minutes(0.0)
+# What runs of older versions say of a line: where it ends a never, and where it buys nothing of one or makes one.
+OLD_ENDED, OLD_OTHER = "ends never", "see worth"
 
 __all__ = ["Comparison", "Differing", "Snapshot", "compare"]
 
+QUIET_NEVER = ((NOTHING_BOUGHT, True), (OLD_OTHER, True))
 # Parts of a file that say where numbers come from, not what they are.
 _ABOUT = ("evidence", "exports", "telemetry", "as_of", "evidence_limit")
 
@@ -72,7 +75,7 @@ class Snapshot:
             return cls(
                 str(record["name"]),
                 {tuple(path): value for path, value in record["inputs"]},
-                {str(name): str(text) for name, text in record["results"].items()},
+                {str(name): _result(str(name), str(text)) for name, text in record["results"].items()},
                 {str(name): (str(status), str(minutes)) for name, (status, minutes) in record["lines"].items()},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
@@ -119,7 +122,7 @@ def compare(before: Snapshot, after: Snapshot) -> Comparison:
     differing = {
         name: (one, other)
         for name in dict.fromkeys([*after.lines, *before.lines])
-        if (one := before.lines.get(name, ("", ""))) != (other := after.lines.get(name, ("", "")))
+        if not _reads_alike(one := before.lines.get(name, ("", "")), other := after.lines.get(name, ("", "")))
     }
     quiet = tuple(name for name, (one, other) in differing.items() if _is_quiet(before, one, after, other))
     return Comparison(
@@ -140,10 +143,22 @@ def compare(before: Snapshot, after: Snapshot) -> Comparison:
     )
 
 
+def _reads_alike(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """The same, in the words of this version or with one side in those of an older one."""
+    if one == other:
+        return True
+    words = {one[1], other[1]}
+    if one[0] != other[0]:
+        return False
+    if OLD_ENDED in words:
+        return any(text.startswith(f"{NEVER} to ") for text in words)
+    return OLD_OTHER in words and any(text == NOTHING_BOUGHT or text.endswith(f" to {NEVER}") for text in words)
+
+
 def _is_quiet(before: Snapshot, one: tuple[str, str], after: Snapshot, other: tuple[str, str]) -> bool:
     """Nothing bought of a drain that ends, and nothing of one that never does."""
     sides = sorted([(one[1], before.endless), (other[1], after.endless)], key=lambda side: side[1])
-    return one[0] == other[0] and sides == [(NO_MINUTES, False), (SEE_WORTH, True)]
+    return one[0] == other[0] and sides[0] == (NO_MINUTES, False) and sides[1] in QUIET_NEVER
 
 
 def _inputs(before: Mapping[DataPath, Any], after: Mapping[DataPath, Any]) -> Iterator[Differing]:
@@ -176,6 +191,12 @@ def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+def _result(name: str, text: str) -> str:
+    """A result of a run in the words of this version: older ones say never of a harm that has no end."""
+    is_harm = any(name.startswith(MEASURES[measure]) for measure in HARMS)
+    return WITHOUT_END if is_harm and text == NEVER else text
+
+
 _FORMATS = {
     "fresh_min": format_minutes,
     "empty_min": format_minutes,
@@ -197,7 +218,7 @@ def _results(estimates: Estimates) -> Iterator[tuple[str, str]]:
             if not applies(name, estimates.loaded.scenario):
                 continue
             value = measured.likely(name)
-            yield f"{words}, {case}", NEVER if value is None else _FORMATS[name](value)
+            yield f"{words}, {case}", endless(name) if value is None else _FORMATS[name](value)
     for name, stack in sorted(estimates.stacks.items()):
         yield f"calls at the bottom of {name} for one at the top", f"{format_number(stack.result.multiplier)} times"
     for name, fleet in sorted(estimates.fleets.items()):

@@ -9,7 +9,18 @@ from afterload.plan.change import PlanItem
 from afterload.plan.worth import CASES, Difference, Worth
 from afterload.units import format_count, format_minutes, format_rate, format_share
 
-__all__ = ["COLUMNS", "MeasureLines", "measure_lines", "still_words"]
+__all__ = [
+    "COLUMNS",
+    "HARMS",
+    "NAMES",
+    "NEVER",
+    "WITHOUT_END",
+    "MeasureLines",
+    "endless",
+    "measure_lines",
+    "still_words",
+    "written",
+]
 
 # As people read them, in the order of the measures of a worth, with how a value is written.
 NAMES: Mapping[str, tuple[str, Callable[[float], str]]] = {
@@ -21,6 +32,9 @@ NAMES: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "collapsed_min": ("dependency down for", format_minutes),
     "lowest_share": ("lowest capacity, of what is needed", format_share),
 }
+# Measures that are how long a harm lasts: of these infinite minutes are no "never", which reads as "not at all".
+HARMS = frozenset({"collapsed_min"})
+NEVER, WITHOUT_END = "never", "without end"
 COLUMNS = ("measure", "alone", "in its place", "left out of the whole plan")
 # Differences below this share of a value are those of rounding.
 ROUNDING = 1e-6
@@ -57,7 +71,7 @@ def measure_lines(item: PlanItem) -> MeasureLines:
             if place and parts == _parts(item.worths[CASES[0]], name):
                 continue
             where = f", {case}" if place else ""
-            rows.append((f"{words}{where}", *(_cell(part, write) for part in parts)))
+            rows.append((f"{words}{where}", *(_cell(part, write, endless(name)) for part in parts)))
     return MeasureLines(tuple(rows), tuple(words for name, (words, _) in NAMES.items() if name not in moved))
 
 
@@ -80,18 +94,28 @@ def _moves(item: Difference) -> bool:
     return not all(_is_zero(value, item) for value in (item.bought, item.p10, item.p90))
 
 
-def _cell(item: Difference, write: Callable[[float], str]) -> str:
-    before, after = ("never" if value is None else write(value) for value in (item.before, item.after))
+def endless(name: str) -> str:
+    """The word for infinite minutes of a measure."""
+    return WITHOUT_END if name in HARMS else NEVER
+
+
+def written(name: str, value: float | None) -> str:
+    """A value of a measure as people read it."""
+    return endless(name) if value is None else NAMES[name][1](value)
+
+
+def _cell(item: Difference, write: Callable[[float], str], infinite: str) -> str:
+    before, after = (infinite if value is None else write(value) for value in (item.before, item.after))
     if not _moves(item):
         return f"stays {before}"
     if item.ended or item.endless:
         return f"{before} to {after}"
-    return f"{before} to {after} ({_range(item, write)})"
+    return f"{before} to {after} ({_range(item, write, infinite)})"
 
 
-def _range(item: Difference, write: Callable[[float], str]) -> str:
+def _range(item: Difference, write: Callable[[float], str], infinite: str) -> str:
     if item.p10 is None or item.p90 is None:
-        return "never in some draws"
+        return f"{infinite} in some draws"
     low, high = (_signed(value, item, write) for value in (item.p10, item.p90))
     if low == high:
         return low

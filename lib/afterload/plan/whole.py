@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from afterload.plan.build import Plan
 from afterload.plan.change import PlanItem
-from afterload.plan.measures import NAMES
+from afterload.plan.measures import NAMES, written
 from afterload.plan.worth import CASES
 
 __all__ = ["Worsened", "mind", "worsened", "worsened_words"]
@@ -65,7 +65,7 @@ def _badness(name: str, value: float | None) -> float:
 def _worse(name: str, value: float | None, other: float | None) -> bool:
     """Whether one value is worse than the other, by more than rounding and in what a page shows of them."""
     one, two = _badness(name, value), _badness(name, other)
-    return one > two + ROUNDING * max(1.0, abs(two)) and _written(name, value) != _written(name, other)
+    return one > two + ROUNDING * max(1.0, abs(two)) and written(name, value) != written(name, other)
 
 
 def _cause(plan: Plan, case: str, name: str) -> tuple[PlanItem | None, float | None]:
@@ -82,17 +82,13 @@ def _cause(plan: Plan, case: str, name: str) -> tuple[PlanItem | None, float | N
     return best
 
 
-def _written(name: str, value: float | None) -> str:
-    return "never" if value is None else NAMES[name][1](value)
-
-
 def _change(item: Worsened) -> str:
     """The measure with all open changes, and today: "first-attempt age at baseline after 389 min, 344 min today"."""
     where = "" if item.case == CASES[0] else f" with dependencies {item.case}"
-    today, planned = (_written(item.measure, value) for value in (item.today, item.planned))
+    today, planned = (written(item.measure, value) for value in (item.today, item.planned))
     name = NAMES[item.measure][0]
     if name.endswith((" after", " for")):
-        name = name.removesuffix(" after") if item.planned is None else name
+        name = name.removesuffix(" after").removesuffix(" for") if item.planned is None else name
         return f"{name} {planned}{where}, {today} today"
     return f"{name}: {planned}{where}, {today} today"
 
@@ -109,7 +105,7 @@ def _blame(plan: Plan, item: Worsened) -> str:
     if item.cause is None:
         return "No single line does it: left out, each of them leaves it as it is or worse."
     place = plan.about.index(item.cause) + 1
-    without = _written(item.measure, item.without)
+    without = written(item.measure, item.without)
     return (
         f"Line {place}, {plan.change(item.cause).title[0].lower()}{plan.change(item.cause).title[1:]} on "
         f"{item.cause.target}, does most of it: the whole plan without it comes to {without}."
@@ -126,5 +122,5 @@ def _minded(plan: Plan, item: PlanItem) -> Iterator[str]:
         if one.cause is not None and one.cause.id == item.id:
             yield (
                 f"With all open changes together it leaves the plan worse than today: {_change(one)}; without this line "
-                f"{_written(one.measure, one.without)}."
+                f"{written(one.measure, one.without)}."
             )

@@ -8,14 +8,18 @@ from collections.abc import Iterator
 from afterload.findings.phrases import counted
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, PlanItem
+from afterload.plan.measures import NEVER, WITHOUT_END
 from afterload.plan.price import Net, headroom_words, money
 from afterload.plan.worth import CASES, Difference, Worth
 from afterload.scenario.coupled_schema import Costs
 from afterload.units import format_duration, format_minutes, format_rate, format_share
 
 __all__ = [
+    "NOTHING_BOUGHT",
+    "buys_no_minutes",
     "difference_words",
     "effort_and_risk",
+    "largest_price",
     "minutes_bought",
     "money_words",
     "short_worth",
@@ -26,6 +30,8 @@ __all__ = [
 
 # Changes of a measure below these shares of it are not told.
 TOLD_SHARE = 0.005
+# What a line buys of a time that never comes, with it or without.
+NOTHING_BOUGHT = "none"
 # Differences of two simulations below this are those of rounding.
 ROUNDING_MIN = 1e-6
 
@@ -43,6 +49,58 @@ def short_worth(item: PlanItem) -> str:
         or _first_sentence(item.price)
         or "Buys nothing by itself."
     )
+
+
+def buys_no_minutes(item: PlanItem) -> str:
+    """That a line alone ends neither a drain nor stale processing sooner, in a sentence; empty text where it does.
+
+    Empty as well where the recovery was not computed, and where there is nothing to drain.
+    """
+    if item.worths is None:
+        return "" if item.edit else "Buys no minutes."
+    times = [item.worths[CASES[0]].alone[name] for name in ("empty_min", "fresh_min")]
+    if any(time.ended or (time.bought or 0.0) > ROUNDING_MIN for time in times):
+        return ""
+    if all(time.before == 0 for time in times):
+        return ""
+    where = " as the scenario starts" if item.shortens else ""
+    never = ": the backlog never drains with or without it" if times[0].before is None and not item.shortens else ""
+    return f"Buys no minutes{where}{never}."
+
+
+def largest_price(plan: Plan, item: PlanItem) -> str:
+    """What a line costs first of all, in one sentence: a time, work that is dropped, requests, its price, or its effort.
+
+    Empty text where it stands with the gain in :func:`short_worth`: work that is dropped for it.
+    """
+    if item.worths is not None and _pays_with_work(item.worths[CASES[0]]):
+        return ""
+    found = next(_prices(item), "")
+    days = plan.effort_days(item)
+    text = found or f"about {days:g} person-day{'' if days == 1 else 's'}."
+    # A name in capitals stays one.
+    return f"Price: {text if text[1:2].isupper() else text[0].lower() + text[1:]}"
+
+
+def _prices(item: PlanItem) -> Iterator[str]:
+    worth = None if item.worths is None else item.worths[CASES[0]]
+    if worth is not None:
+        drain, fresh = worth.alone["empty_min"], worth.alone["fresh_min"]
+        if drain.endless or (drain.bought or 0.0) < -ROUNDING_MIN:
+            yield _drain_words(worth)
+        if fresh.endless or (fresh.bought or 0.0) < -ROUNDING_MIN:
+            yield f"First-attempt age is at baseline after {_minutes(fresh.after)}, {_minutes(fresh.before)} today."
+        if _is_more(worth.alone["lost"]):
+            yield f"{_lost_words(worth)}."
+        if _is_more(worth.alone["failed_direct"]):
+            yield _failed_words(worth)
+    # The price in words may be all that the short worth had to say.
+    if item.price and not short_worth(item).startswith(_first_sentence(item.price)):
+        yield _first_sentence(item.price)
+
+
+def _is_more(item: Difference) -> bool:
+    return _moved(item) and (item.after or 0.0) > (item.before or 0.0)
 
 
 def _moves(item: PlanItem) -> Iterator[str]:
@@ -63,7 +121,7 @@ def _moves(item: PlanItem) -> Iterator[str]:
         yield f"With the changes above it ends a drain that never ends after a collapse, in {_minutes(place.after)}."
     if down.ended:
         when = f"after {_minutes(down.after)}" if down.after else "at once"
-        yield f"After a collapse the dependency is up again {when}, never today."
+        yield f"After a collapse the dependency is up again {when}; today it stays down without end."
     elif (down.bought or 0.0) > ROUNDING_MIN:
         yield f"After a collapse the dependency stays down for {_minutes(down.after)}, {_minutes(down.before)} today."
     # What is only bounded is told by the bound; what is only dearer by what moves.
@@ -95,7 +153,7 @@ def _computed(item: PlanItem) -> Iterator[str]:
         yield f"In its place, after the changes above it: {difference_words(place)}."
     down = collapsed.alone["collapsed_min"]
     if difference_words(down) and (down.before, down.after) != (other.before, other.after):
-        yield f"Time that it then stays down: {difference_words(down)}."
+        yield f"Time that it then stays down: {difference_words(down, WITHOUT_END)}."
 
 
 def _drain_words(worth: Worth) -> str:
@@ -145,15 +203,20 @@ def signed_minutes(minutes: float) -> str:
     return f"costs {format_minutes(-minutes)}" if minutes < 0 else format_minutes(minutes)
 
 
+def _failed_words(worth: Worth) -> str:
+    failed = worth.alone["failed_direct"]
+    return (
+        f"{counted(failed.after or 0.0, 'direct request').capitalize()} fail or are held back, "
+        f"{counted(failed.before or 0.0, 'direct request')} today."
+    )
+
+
 def _others(worth: Worth) -> Iterator[str]:
     lost, failed = worth.alone["lost"], worth.alone["failed_direct"]
     if _moved(lost) and not _pays_with_work(worth):
         yield f"{_lost_words(worth).capitalize()}."
     if _moved(failed):
-        yield (
-            f"{counted(failed.after or 0.0, 'direct request').capitalize()} fail or are held back, "
-            f"{counted(failed.before or 0.0, 'direct request')} today."
-        )
+        yield _failed_words(worth)
     peak = worth.alone["peak_attempts_per_min"]
     if _moved(peak):
         yield f"Peak attempts go from {format_rate(peak.before or 0.0)} to {format_rate(peak.after or 0.0)}."
@@ -171,16 +234,19 @@ def _moved(item: Difference) -> bool:
     return abs(item.before - item.after) > TOLD_SHARE * max(abs(item.before), abs(item.after), 1e-9)
 
 
-def difference_words(item: Difference) -> str:
-    """A time without and with a change: "344 min to 30 min"; empty text where it does not change."""
+def difference_words(item: Difference, infinite: str = NEVER) -> str:
+    """A time without and with a change: "344 min to 30 min"; empty text where it does not change.
+
+    ``infinite`` is the word for minutes without end: another one for how long a harm lasts than for when a good comes.
+    """
     if item.before == item.after or (item.before is not None and item.after is not None and not _moved(item)):
         return ""
-    return f"{_minutes(item.before)} to {_minutes(item.after)}"
+    return f"{_minutes(item.before, infinite)} to {_minutes(item.after, infinite)}"
 
 
-def _minutes(minutes: float | None) -> str:
+def _minutes(minutes: float | None, infinite: str = NEVER) -> str:
     if minutes is None:
-        return "never"
+        return infinite
     return format_minutes(minutes) if minutes < 2880 else format_duration(minutes)
 
 
@@ -221,7 +287,7 @@ def _net_words(net: Net, costs: Costs, drain_min: float) -> str:
 
 
 def minutes_bought(item: PlanItem) -> str:
-    """The minutes of drain of a line for a table: bought or cost, or where else its worth stands."""
+    """The minutes of drain of a line for a table: bought or cost, "never to 172 min" where it ends a never, or "none"."""
     return _bought(item, item.drain)
 
 
@@ -235,9 +301,10 @@ def _bought(item: PlanItem, time: Difference | None) -> str:
         return ""
     if time is None:
         return "see worth"
-    if time.ended:
-        return "ends never"
+    if time.ended or time.endless:
+        return f"{_minutes(time.before)} to {_minutes(time.after)}"
     bought = time.bought
     if bought is None or time.before is None:
-        return "see worth"
+        # Never with it and without it.
+        return NOTHING_BOUGHT
     return f"costs {format_minutes(-bought)}" if bought < -1e-9 else format_minutes(max(0.0, bought))

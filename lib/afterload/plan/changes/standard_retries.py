@@ -121,14 +121,15 @@ def _stack(estimates: Estimates, item: StackEstimate) -> PlanItem:
     kept = retrying[-1]
     planned = stack([layer.tries if layer is kept else 1 for layer in layers], probability)
     names = ", ".join(layer.name for layer in retrying if layer is not kept)
+    success, falls = _success(item.result.success_probability, planned.success_probability)
     return PlanItem(
         ID, target, DO, evidence,
         bounds=(
             f"Bounds the multiplier from {format_number(item.result.multiplier)} to {format_number(planned.multiplier)}"
             f"{'' if probability == 1 else f', and from {format_number(all_fail)} to {kept.tries} when every attempt fails,'} "
-            f"by leaving retries to {kept.name}."
+            f"by leaving retries to {kept.name}.{'' if falls else f' {success}'}"
         ),
-        price=_success(item.result.success_probability, planned.success_probability),
+        price=success if falls else "",
         owner=owner,
         apply=(f"# set 1 try in: {names}", f"# keep {kept.tries} tries in: {kept.name}"),
         undo=tuple(f"# set {layer.tries} tries again in: {layer.name}" for layer in retrying if layer is not kept),
@@ -138,14 +139,14 @@ def _stack(estimates: Estimates, item: StackEstimate) -> PlanItem:
     )  # fmt: skip
 
 
-def _success(before: float, after: float) -> str:
-    """What fewer tries cost: calls that a later try would have saved."""
+def _success(before: float, after: float) -> tuple[str, bool]:
+    """What fewer tries cost, calls that a later try would have saved, and whether they cost any."""
     if abs(before - after) < 5e-4:
-        return f"The share of calls that succeed at the top stays at {share(after)} at this failure probability."
+        return f"The share of calls that succeed at the top stays at {share(after)} at this failure probability.", False
     return (
         f"The share of calls that succeed at the top falls from {share(before)} to {share(after)} at this "
         "failure probability."
-    )
+    ), True
 
 
 def _owner(estimates: Estimates, part: Client | CallStack) -> str:
