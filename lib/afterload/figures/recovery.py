@@ -19,6 +19,7 @@ from afterload.units import format_count, format_minutes, format_rate, format_sh
 __all__ = [
     "coupled_end",
     "coupled_sentences",
+    "coupled_words",
     "differing_queues",
     "differing_sentences",
     "movers_figure",
@@ -153,24 +154,29 @@ def differing_sentences(estimate: CoupledEstimate | None, alone: Mapping[str, Qu
         return []
     found = []
     differing = differing_queues(estimate, alone)
-    result = estimate.today.result
-    for place, name in enumerate(estimate.coupling.queues):
+    for name in estimate.coupling.queues:
         if name not in differing:
             continue
-        coupled, single = _reached(result.drain_min[0, place]), alone[name].drain_min
-        down = [
-            other
-            for at, other in enumerate(estimate.coupling.dependencies)
-            if result.time_collapsed_min[0, at] > 0 or np.isnan(result.healed_at_min[0, at])
-        ]
-        why = f", since {', '.join(down)} is pushed over its capacity" if down else ""
+        single = alone[name].drain_min
         first = "has nothing to drain" if single == 0 else f"would take {span(single)} to drain"
-        text = "is never drained" if coupled is None and bool(result.never[0]) else f"is {_after(coupled, result)}"
         found.append(
-            f"{name} alone {first}; with its dependency, retries and fleets acting on each other it "
-            f"{text}{why}. That is what counts: see the chapter on the recovery."
+            f"{name} alone {first}; {coupled_words(estimate, name)}. That is what counts: see the chapter on the recovery."
         )
     return found
+
+
+def coupled_words(estimate: CoupledEstimate, name: str) -> str:
+    """What becomes of a queue with everything acting on each other, and which dependency it pushes down."""
+    result = estimate.today.result
+    coupled = _reached(result.drain_min[0, estimate.coupling.queues.index(name)])
+    down = [
+        other
+        for at, other in enumerate(estimate.coupling.dependencies)
+        if result.time_collapsed_min[0, at] > 0 or np.isnan(result.healed_at_min[0, at])
+    ]
+    why = f", since {', '.join(down)} is pushed over its capacity" if down else ""
+    text = "is never drained" if coupled is None and bool(result.never[0]) else f"is {_after(coupled, result)}"
+    return f"with its dependency, retries and fleets acting on each other it {text}{why}"
 
 
 def coupled_sentences(estimate: CoupledEstimate | None) -> list[str]:
