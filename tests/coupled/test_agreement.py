@@ -258,6 +258,28 @@ def test_three_attempts_keep_the_dependency_down_for_good():
     assert np.isnan(simulate(behind_dependency(3, 666.8)).healed_at_min[0, 0])
 
 
+def test_what_fails_without_end_is_a_rate_that_no_horizon_changes():
+    """300/min at 24 attempts are more than 3,480/min: all of them fail, or all beyond the goodput of 5 %, 174/min."""
+    part = CoupledDependency(3_480, fresh_per_min=300, attempts_failing=24, collapsed_at_restore=True)
+    ends = set()
+    for age in (None, 30.0, 60.0):
+        load = QueueLoad(RateProfile.constant(2_400), 3_300, 95, max_age_min=age)
+        system = CoupledSystem(95, 95, (CoupledQueue(load, dependency=0, attempts_failing=3),), (part,))
+        seen = simulate(system)
+        ends.add(float(seen.end_min[0]))
+        assert seen.never[0]
+        assert seen.unserved_per_min[0, 0] == pytest.approx(300)
+        assert seen.failed_direct[0, 0] == pytest.approx(300 * seen.end_min[0])
+    # The counts are of three lengths; the rate is one.
+    assert len(ends) == 3
+    some = simulate(CoupledSystem(95, 95, (), (replace(part, goodput_share=0.05),)))
+    assert some.unserved_per_min[0, 0] == pytest.approx(300 - 174)
+    # Three attempts at 900/min are within 3,480/min: it heals, and the count is whole.
+    healed = simulate(CoupledSystem(95, 95, (), (replace(part, attempts_failing=3),)))
+    assert not healed.never[0]
+    assert healed.unserved_per_min[0, 0] == 0.0
+
+
 def test_a_drain_held_at_hidden_capacity_heals_and_full_speed_does_not():
     hidden = 2000 / 1.26
     assert hidden == pytest.approx(1587, abs=0.5)

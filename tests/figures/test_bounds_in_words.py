@@ -16,7 +16,7 @@ def test_both_thresholds_of_healing_say_which_retries_they_hold():
     book = Workbook(load_scenario(ORDERS, ["clients.order-worker.mode=legacy"]))
     chapter = book.dependency_answer().text
     assert "the mean over direct traffic and drains with the retries of all their clients and layers" in chapter
-    assert "so its hidden capacity, up to which it heals by itself, is" in chapter
+    assert "so the hidden capacity for this mix, up to which it heals by itself, is" in chapter
     audit = book.audit_details().text
     assert (
         "If all load of orders-table came from clients like these, with no layer of retries above them, it would heal by itself "

@@ -139,7 +139,7 @@ def test_causes_rest_on_the_figures_of_the_other_chapters(orders: Workbook) -> N
     assert f"one call becomes {stack.multiplier:.0f} calls" in texts["workload amplification"]
     assert stack.multiplier == 243
     [dependency] = dicts(orders.hidden_capacity().table)
-    for number in ("hidden capacity", "capacity", "load in the recovery", "class"):
+    for number in ("hidden capacity for this mix", "capacity", "load in the recovery", "class"):
         assert dependency[number] in texts["capacity degradation amplification"], number
     queue = orders.estimates.queues["orders"]
     assert f"{format_count(queue.recovery.backlog_at_restore)} items" in texts["backlog"]

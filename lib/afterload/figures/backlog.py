@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from afterload.coupling import CoupledEstimate
 from afterload.estimates import CapEstimate, Estimates, QueueEstimate
 from afterload.figures.charts import (
     COLOURS,
@@ -23,6 +24,7 @@ from afterload.figures.charts import (
     thin,
 )
 from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.recovery import coupled_words, differing_queues
 from afterload.figures.words import NEVER, minutes_or_never, paragraph, sentence_list, span
 from afterload.model.backlog import recover
 from afterload.plan.change import counted
@@ -39,6 +41,8 @@ __all__ = [
 ]
 
 MOST_DRAINS = 400
+# Queues that a note names; a scenario may have hundreds.
+MOST_NAMED = 5
 NO_QUEUES = "This scenario has no queues, so nothing piles up behind the dependency."
 FIRST_ATTEMPT = (
     "First-attempt age is the age of work when it is tried for the first time. In order of arrival it is back at "
@@ -52,12 +56,40 @@ def _sources(estimates: Estimates) -> str:
     return f"{estimates.loaded.name}{f' ({words})' if words else ''}"
 
 
-def backlog_answer(estimates: Estimates) -> Prose:
-    """Each queue in words: what waits at the restore, when it is gone, what is lost."""
+def backlog_answer(estimates: Estimates, recovery: CoupledEstimate | None = None) -> Prose:
+    """Each queue in words: what waits at the restore, when it is gone, what is lost.
+
+    That is of each queue alone; where the coupled ``recovery`` is another one, that is said beside it.
+    """
     if not estimates.queues:
         return paragraph(NO_QUEUES)
-    objective = estimates.loaded.scenario.recovery_objective_min
-    return sentence_list([_sentence(item, objective) for item in estimates.queues.values()])
+    objective, coupled = estimates.loaded.scenario.recovery_objective_min, _coupled(estimates, recovery)
+    return sentence_list([_sentence(item, objective, coupled.get(item.name)) for item in estimates.queues.values()])
+
+
+def _coupled(estimates: Estimates, recovery: CoupledEstimate | None) -> dict[str, str]:
+    """By queue, how the coupled recovery differs from that of the queue alone; only those where it does."""
+    if recovery is None:
+        return {}
+    differing = differing_queues(recovery, estimates.queues)
+    return {name: coupled_words(recovery, name) for name in estimates.queues if name in differing}
+
+
+def _alone(estimates: Estimates, recovery: CoupledEstimate | None) -> tuple[str, ...]:
+    """A note for figures of queues alone, where that is not the whole."""
+    found = _coupled(estimates, recovery)
+    shown = [f"{name}: {words}." for name, words in list(found.items())[:MOST_NAMED]]
+    more = len(found) - len(shown)
+    if more > 0:
+        shown.append(f"And {format_count(more)} more.")
+    if not found:
+        return ()
+    return (f"This is each queue alone, which is not what counts. {' '.join(shown)} See the chapter on the recovery.",)
+
+
+def _of_what(notes: tuple[str, ...]) -> str:
+    """What an alternative text adds to its lines where a note says that they are not what counts."""
+    return " of each queue alone" if notes else ""
 
 
 def _weight(item: QueueEstimate) -> float:
@@ -73,7 +105,7 @@ def shown_queues(estimates: Estimates) -> frozenset[str]:
     return frozenset(item.name for item in _drawn(estimates)[0])
 
 
-def _sentence(item: QueueEstimate, objective: float) -> str:
+def _sentence(item: QueueEstimate, objective: float, coupled: str | None) -> str:
     back, now = item.decisive, item.recovery
     wait = "waits" if round(now.backlog_at_restore) == 1 else "wait"
     parts = [f"{item.name}: {counted(now.backlog_at_restore, 'item')} {wait} at the restore"]
@@ -87,11 +119,14 @@ def _sentence(item: QueueEstimate, objective: float) -> str:
             "so there is nothing to drain" if now.backlog_at_restore == 0 else "and all are dropped or discarded"
         )
     else:
-        parts.append(f"and {'takes' if wait == 'waits' else 'take'} {span(item.drain_min)} to drain")
+        alone = ", the queue alone, " if coupled else " "
+        parts.append(f"and{alone}{'takes' if wait == 'waits' else 'take'} {span(item.drain_min)} to drain")
     if item.stale_min is not None and item.stale_min > 0:
         parts.append(f"so that processing is stale for {span(item.stale_min)}")
     link = ", " if parts[1].startswith("so ") else " "
     sentences = [f"{parts[0]}{link}{parts[1]}{', ' + parts[2] if len(parts) > 2 else ''}."]
+    if coupled:
+        sentences.append(f"That is not what counts: {coupled}; see the chapter on the recovery.")
     if item.slowest is not None:
         sentences.append(f"Its busiest shard decides: it holds {format_count(back.backlog_at_restore)} of them.")
     if item.queue.order != "fifo" and back.fresh_age_back_min is not None:
@@ -163,7 +198,7 @@ def _lines(estimates: Estimates, field: str, title: str) -> Any:
     return lines + rules(marks, "at", temporal=True, rows=(1, 0))
 
 
-def backlog_figure(estimates: Estimates) -> Figure | Prose:
+def backlog_figure(estimates: Estimates, recovery: CoupledEstimate | None = None) -> Figure | Prose:
     """Items waiting over time."""
     if not estimates.queues:
         return paragraph(NO_QUEUES)
@@ -183,7 +218,8 @@ def backlog_figure(estimates: Estimates) -> Figure | Prose:
     ]
     streams = [item.name for item in estimates.queues.values() if item.slowest is not None]
     decides = (f"{', '.join(streams)}: the curve is the busiest shard, which decides.",) if streams else ()
-    notes = (*decides, *_drawn(estimates)[1])
+    alone = _alone(estimates, recovery)
+    notes = (*alone, *decides, *_drawn(estimates)[1])
     return Figure(
         title="Backlog over time",
         chart=finish(_lines(estimates, "backlog", "items waiting")),
@@ -208,7 +244,8 @@ def backlog_figure(estimates: Estimates) -> Figure | Prose:
             "when cumulative service passes backlog and cumulative arrivals. For constant rates the drain is "
             "backlog / (service rate - arrival rate). Stale = from the trigger to first-attempt age at baseline."
         ),
-        alt="Lines of items waiting. " + " ".join(_curve_words(item) for item in estimates.queues.values()),
+        alt=f"Lines of items waiting{_of_what(alone)}. "
+        + " ".join(_curve_words(item) for item in estimates.queues.values()),
         notes=notes,
     )
 
@@ -230,10 +267,11 @@ def _curve_words(item: QueueEstimate) -> str:
     return f"{what} holds {format_count(item.decisive.backlog_at_restore)} at the restore and {end}."
 
 
-def age_figure(estimates: Estimates) -> Figure | Prose:
+def age_figure(estimates: Estimates, recovery: CoupledEstimate | None = None) -> Figure | Prose:
     """Age of work at its first attempt, over time."""
     if not estimates.queues:
         return paragraph("This scenario has no queues, so there is no first-attempt age to draw.")
+    alone = _alone(estimates, recovery)
     records = [
         {
             "queue": item.name,
@@ -262,8 +300,8 @@ def age_figure(estimates: Estimates) -> Figure | Prose:
         ),
         source=_sources(estimates),
         method=f"From the cumulative curves: the head of the queue arrived when arrivals passed departures. {FIRST_ATTEMPT}",
-        notes=_drawn(estimates)[1],
-        alt="Lines of first-attempt age. "
+        notes=(*alone, *_drawn(estimates)[1]),
+        alt=f"Lines of first-attempt age{_of_what(alone)}. "
         + " ".join(
             f"{item.name}: the oldest reaches {format_minutes(item.decisive.max_age_min)}; fresh work is on time "
             f"{_back(item.fresh_age_back_min)}."
@@ -276,10 +314,11 @@ def _back(minutes: float | None) -> str:
     return NEVER if minutes is None else f"again {span(minutes)} after the restore"
 
 
-def catch_up_figure(estimates: Estimates) -> Figure | Prose:
+def catch_up_figure(estimates: Estimates, recovery: CoupledEstimate | None = None) -> Figure | Prose:
     """Drain time against service rate: what more capacity buys."""
     if not estimates.queues:
         return paragraph("This scenario has no queues, so no service rate has to catch up.")
+    alone = _alone(estimates, recovery)
     objective = estimates.loaded.scenario.recovery_objective_min
     values: list[dict[str, Any]] = []
     shown, notes = _drawn(estimates)
@@ -338,8 +377,8 @@ def catch_up_figure(estimates: Estimates) -> Figure | Prose:
             "at other service rates, without cap or ramp; the dashed line is the objective. A stream's rates are those of "
             "all shards together, of which the busiest gets an even share."
         ),
-        notes=notes,
-        alt="Falling curves of drain time against service rate. "
+        notes=(*alone, *notes),
+        alt=f"Falling curves of drain time against service rate{_of_what(alone)}. "
         + " ".join(
             f"{item.name} needs {format_rate(item.catch_up_rate_per_min)} to drain within {format_minutes(objective)}."
             for item in estimates.queues.values()

@@ -108,7 +108,7 @@ def _degradation(estimates: Estimates, standings: Sequence[DependencyStanding]) 
         standings,
         lambda item: (
             f"{item.name} bears {format_rate(item.capacity)}, and heals by itself up to its hidden capacity of "
-            f"{format_rate(item.hidden)}, with the retries of all its callers; the "
+            f"{format_rate(item.hidden)}, at the mean attempts of all its callers; the "
             f"recovery brings {format_rate(item.load)}: {item.kind}."
         ),
         lambda item: item.load / item.hidden,

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from afterload.coupling import Coupling
-from afterload.figures.charts import AFTER, BEFORE, COLOURS, alt, chart_of, finish
+from afterload.figures.charts import AFTER, BEFORE, COLOURS, GREY, alt, chart_of, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
-from afterload.findings.dependencies import dependency_standings
-from afterload.model.overload import RetryingService, classify, is_near, retry_allowance
+from afterload.findings.dependencies import DependencyStanding, dependency_standings
+from afterload.model.overload import RetryingService, is_near, retry_allowance
 from afterload.model.trigger import trigger_map
 from afterload.units import format_duration, format_number, format_rate
 
@@ -23,8 +23,16 @@ MEANING = {
     "vulnerable": "it runs well until a trigger, and then stays down",
     "overloaded": "it cannot bear this load even when it is healthy",
 }
-# Retries in the map of triggers: more than this changes nothing that the map could show.
-MOST_RETRIES = 10
+# Limits that are drawn and listed: one for all that call, in the parts they have in the recovery, and one for direct traffic.
+MIX = "hidden capacity for this mix"
+ALONE = "hidden capacity for direct traffic alone"
+# Retries in the map of triggers, as many as five layers of three tries make; more take seconds. Many are solved in longer steps.
+MOST_RETRIES = 242
+MANY_RETRIES = 30
+# Below this share of capacity a hidden capacity would be off an even scale of loads.
+EVEN_SHARE = 0.1
+# Attempts that are a whole number to this share are the map's own.
+ROUNDED_ATTEMPTS = 1e-6
 
 
 def dependency_answer(coupling: Coupling | None) -> Prose:
@@ -32,22 +40,40 @@ def dependency_answer(coupling: Coupling | None) -> Prose:
     standings = dependency_standings(coupling)
     if not standings:
         return paragraph(NO_DEPENDENCIES)
-    lines = []
-    for item in standings:
-        kind = item.kind
-        text = (
-            f"{item.name} bears {format_rate(item.capacity)}. While it fails a request costs {format_number(item.mean_attempts)} "
-            f"attempts, the mean over direct traffic and drains with the retries of all their clients and layers, so its hidden "
-            f"capacity, up to which it heals by itself, is {format_rate(item.hidden)}. "
-            f"In the recovery it gets {format_rate(item.load)} "
-            f"({format_rate(item.direct)} direct and {format_rate(item.drains)} of drains): {kind}, {MEANING[kind]}."
+    return sentence_list([_words(item) for item in standings])
+
+
+def _words(item: DependencyStanding) -> str:
+    kind, parts = item.kind, [f"{item.name} bears {format_rate(item.capacity)}."]
+    if item.is_mixed:
+        held = "" if item.direct_kind == "stable" else ": once down it stays so, even while every drain is held"
+        parts.append(
+            f"While it fails a direct request costs {format_number(item.direct_attempts)} attempts, so the hidden capacity for "
+            f"direct traffic alone is {format_rate(item.direct_hidden)}; that traffic is {format_rate(item.direct)}, "
+            f"{item.direct_kind}{held}."
         )
-        if kind == "vulnerable":
-            text += f" It heals if retries are held under {format_rate(retry_allowance(item.capacity, item.load))}."
-        if is_near(item.load, item.hidden) or is_near(item.load, item.capacity):
-            text += " The load is within 2 % of a boundary, so this verdict is not certain."
-        lines.append(text)
-    return sentence_list(lines)
+    one = "In the mix of the recovery a request" if item.is_mixed else "While it fails a request"
+    callers = (
+        "the mean over direct traffic and drains with the retries of all their clients and layers"
+        if item.direct > 0 and item.drains > 0
+        else "with the retries of all its clients and layers"
+    )
+    its = "the hidden capacity for this mix" if item.is_mixed else "its hidden capacity"
+    parts.append(
+        f"{one} costs {format_number(item.mean_attempts)} attempts, {callers}, so {its}, up to which it heals by itself, is "
+        f"{format_rate(item.hidden)}."
+    )
+    parts.append(
+        f"In the recovery it gets {format_rate(item.load)} "
+        f"({format_rate(item.direct)} direct and {format_rate(item.drains)} of drains): {kind}, {MEANING[kind]}."
+    )
+    if kind == "vulnerable":
+        parts.append(f"It heals if retries are held under {format_rate(retry_allowance(item.capacity, item.load))}.")
+    if is_near(item.load, item.hidden) or is_near(item.load, item.capacity):
+        parts.append("The load is within 2 % of a boundary, so this verdict is not certain.")
+    elif item.is_mixed and is_near(item.direct, item.direct_hidden):
+        parts.append("Direct traffic is within 2 % of its hidden capacity, so its verdict is not certain.")
+    return " ".join(parts)
 
 
 def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
@@ -59,17 +85,20 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
     for item in standings:
         for part, rate in (("direct traffic", item.direct), ("drains", item.drains)):
             values.append({"dependency": item.name, "part": part, "rate": round(rate, 3)})
-        for what, rate in (("hidden capacity", item.hidden), ("capacity", item.capacity)):
+        limits = [(MIX, item.hidden), (ALONE, item.direct_hidden), ("capacity", item.capacity)]
+        for what, rate in limits if item.is_mixed else limits[::2]:
             marks.append({"dependency": item.name, "limit": what, "rate": round(rate, 3)})
         records.append(
             {
                 "dependency": item.name,
                 "capacity": item.capacity,
-                "attempts while failing": item.mean_attempts,
-                "hidden capacity": item.hidden,
+                "mean attempts while failing": item.mean_attempts,
+                MIX: item.hidden,
                 "load in the recovery": item.load,
                 "class": item.kind,
-                "class of direct traffic alone": classify(item.direct, item.capacity, item.mean_attempts),
+                "attempts of direct traffic": item.direct_attempts if item.direct > 0 else None,
+                ALONE: item.direct_hidden if item.direct > 0 else None,
+                "class of direct traffic alone": item.direct_kind if item.direct > 0 else None,
                 "room for retries": retry_allowance(item.capacity, item.load) if item.load <= item.capacity else 0.0,
             }
         )
@@ -97,7 +126,7 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
                 "limit",
                 type="nominal",
                 title=None,
-                scale=alt.Scale(domain=["hidden capacity", "capacity"], range=[BEFORE, "black"]),
+                scale=alt.Scale(domain=[MIX, ALONE, "capacity"], range=[BEFORE, GREY, "black"]),
             ),
             tooltip=[alt.Tooltip("limit", type="nominal"), alt.Tooltip("rate", type="quantitative", format=",.0f")],
         )
@@ -110,24 +139,27 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
             {
                 "dependency": str,
                 "capacity": format_rate,
-                "attempts while failing": format_number,
-                "hidden capacity": format_rate,
+                "mean attempts while failing": format_number,
+                MIX: format_rate,
                 "load in the recovery": format_rate,
                 "class": str,
+                "attempts of direct traffic": format_number,
+                ALONE: format_rate,
                 "class of direct traffic alone": str,
                 "room for retries": format_rate,
             },
         ),
         source=coupling.loaded.name,
         method=(
-            "Hidden capacity = capacity / attempts of a request while failing, weighted over its callers. At or below it a load "
-            "is stable; up to capacity vulnerable; above it overloaded. Source of the idea: Metastable Failures in Distributed "
-            "Systems, HotOS 2021."
+            "Hidden capacity = capacity / attempts of a request while failing: for the mix of direct traffic and drains their "
+            "mean, weighted by rates; for direct traffic alone its own. At or below it a load is stable; up to capacity "
+            "vulnerable; above it overloaded. Source of the idea: Metastable Failures in Distributed Systems, HotOS 2021."
         ),
         alt="Bars of load with ticks at hidden capacity and capacity. "
         + " ".join(
-            f"{item.name}: load {format_rate(item.load)}, hidden capacity {format_rate(item.hidden)}, capacity "
-            f"{format_rate(item.capacity)}."
+            f"{item.name}: load {format_rate(item.load)}, {MIX} {format_rate(item.hidden)}, "
+            + (f"{ALONE} {format_rate(item.direct_hidden)}, " if item.is_mixed else "")
+            + f"capacity {format_rate(item.capacity)}."
             for item in standings
         ),
     )
@@ -139,18 +171,25 @@ def trigger_figure(coupling: Coupling | None) -> Figure | Prose:
     if coupling is None or not standings:
         return paragraph(NO_DEPENDENCIES)
     item = max(standings, key=lambda standing: standing.load / standing.capacity)
-    retries = min(MOST_RETRIES, max(0, round(item.mean_attempts) - 1))
+    # One kind of caller, since the map is of requests that are all tried alike; its retries are whole.
+    attempts = item.caller_attempts
+    retries = min(MOST_RETRIES, max(0, round(attempts) - 1))
     service = RetryingService(item.capacity / 60, timeout_s=item.timeout_s, retries=retries)
-    loads = np.linspace(0.05, 0.98, 24) * service.capacity_per_s
+    hidden = service.hidden_capacity_per_s / service.capacity_per_s
+    # The map reaches below hidden capacity, so that it shows where every outage heals.
+    shares = np.linspace(0.05, 0.98, 24) if hidden > EVEN_SHARE else np.geomspace(0.8 * hidden, 0.98, 24)
+    loads = shares * service.capacity_per_s
     lengths = np.geomspace(0.25, 16.0, 19) * item.timeout_s
-    found = trigger_map(service, loads.tolist(), lengths_s=lengths.tolist(), steps_per_timeout=20)
+    found = trigger_map(
+        service, loads.tolist(), lengths_s=lengths.tolist(), steps_per_timeout=20 if retries <= MANY_RETRIES else 8
+    )
     values = []
     for row, length in enumerate(lengths):
         for column, load in enumerate(loads):
             seconds = found.recovery_s(row, column)
             values.append(
                 {
-                    "load": round(float(load) * 60, 1),
+                    "load": float(f"{load * 60:.4g}"),
                     "length": f"{length:.2g} s",
                     "verdict": "not certain" if found.is_uncertain[row, column] else found.verdict(row, column),
                     "recovery": "never" if seconds is None else f"{seconds:.3g} s",
@@ -161,7 +200,9 @@ def trigger_figure(coupling: Coupling | None) -> Figure | Prose:
         chart_of(values)
         .mark_rect()
         .encode(
-            x=alt.X("load", type="ordinal", title="requests a minute", axis=alt.Axis(labelOverlap=True, format=",.0f")),
+            x=alt.X(
+                "load", type="ordinal", title="requests a minute", axis=alt.Axis(labelOverlap=True, format=",.3~r")
+            ),
             y=alt.Y(
                 "length",
                 type="ordinal",
@@ -176,7 +217,7 @@ def trigger_figure(coupling: Coupling | None) -> Figure | Prose:
                 scale=alt.Scale(domain=["heals itself", "stays down", "not certain"], range=[AFTER, BEFORE, "#bbbbbb"]),
             ),
             tooltip=[
-                alt.Tooltip("load", type="quantitative", title="requests a minute", format=",.0f"),
+                alt.Tooltip("load", type="quantitative", title="requests a minute", format=",.4~r"),
                 alt.Tooltip("length", type="nominal", title="outage"),
                 alt.Tooltip("verdict", type="nominal"),
                 alt.Tooltip("recovery", type="nominal", title="time to recover"),
@@ -194,7 +235,14 @@ def trigger_figure(coupling: Coupling | None) -> Figure | Prose:
                 "shortest that stays down": _shortest(found, lengths, column),
             }
         )
-    capped = f" Retries are held at {MOST_RETRIES}." if retries < round(item.mean_attempts) - 1 else ""
+    healing, whose = format_rate(60 * service.hidden_capacity_per_s), "direct traffic" if item.direct > 0 else "drains"
+    tries = f"{retries} {'retry' if retries == 1 else 'retries'} of a request"
+    inexact = (
+        f"The nearest that the map can take to {format_number(attempts)} attempts: with these hidden capacity would be "
+        f"{format_rate(item.capacity / attempts)}. "
+        if abs(attempts - 1 - retries) > ROUNDED_ATTEMPTS * attempts
+        else ""
+    )
     return Figure(
         title=f"Which outages {item.name} survives by itself",
         chart=finish(cells, height=300),
@@ -203,12 +251,13 @@ def trigger_figure(coupling: Coupling | None) -> Figure | Prose:
         method=(
             f"At the scale of seconds: capacity {format_number(service.capacity_per_s)}/s, "
             f"time-out {format_number(item.timeout_s)} s, "
-            f"{retries} retries of a request, work of callers who have left is still done.{capped} Compare the boundary with "
+            f"all load with the attempts of {whose}: {tries}, so a hidden capacity of {healing}. "
+            f"{inexact}Work of callers who have left is still done. Compare the boundary with "
             "your own test: apply a trigger at a known load and see whether the system quiets down unaided."
         ),
         alt=(
-            f"Map of outage length against load for {item.name}. Hidden capacity {format_rate(item.hidden)}: below it "
-            "every outage heals, above it outages past a length stay down."
+            f"Map of outage length against load for {item.name}, all of it with the attempts of {whose}. Hidden capacity "
+            f"{healing}: below it every outage heals, above it outages past a length stay down."
         ),
     )
 

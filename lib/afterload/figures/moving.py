@@ -53,9 +53,9 @@ class LiveChart:
 
 @dataclass(frozen=True)
 class LiveGroup:
-    """Charts that are looked at together, by name, and the sentences about them."""
+    """Charts that are looked at together, by name, and the sentences about them; the coupled recovery may not be there yet."""
 
-    answer: Callable[[Estimates], Prose]
+    answer: Callable[[Estimates, CoupledEstimate | None], Prose]
     charts: tuple[str, ...]
 
 
@@ -67,8 +67,8 @@ LIVE: Mapping[str, LiveChart] = {
 }
 GROUPS: Mapping[str, LiveGroup] = {
     "Queues": LiveGroup(backlog_answer, ("backlog", "age")),
-    "Retries": LiveGroup(retries_answer, ("layers",)),
-    "Launches": LiveGroup(launches_answer, ("launches",)),
+    "Retries": LiveGroup(lambda estimates, _: retries_answer(estimates), ("layers",)),
+    "Launches": LiveGroup(lambda estimates, _: launches_answer(estimates), ("launches",)),
 }
 
 

@@ -19,6 +19,7 @@ from afterload.units import format_count, format_minutes, format_rate, format_sh
 __all__ = [
     "coupled_end",
     "coupled_sentences",
+    "coupled_words",
     "differing_queues",
     "differing_sentences",
     "movers_figure",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 NOTHING = "This scenario has neither queues nor dependencies, so there is nothing to couple."
+WITHOUT_END = "without end"
 SHADES = ("#e8eef5", "#d3e0ee")
 
 
@@ -69,15 +71,52 @@ def recovery_answer(estimate: CoupledEstimate | None) -> Prose:
                 text += f" {format_share(estimate.drain[name].never)} of the draws never get there."
         lines.append(text)
     for place, name in enumerate(coupling.dependencies):
-        collapsed = float(estimate.today.result.time_collapsed_min[0, place])
         peak = float(estimate.today.result.peak_attempts_per_min[0, place])
-        text = f"{name}: at most {format_rate(peak)} of attempts"
-        lines.append(f"{text}, and {span(collapsed)} collapsed." if collapsed > 0 else f"{text}; it does not collapse.")
+        lines.append(f"{name}: at most {format_rate(peak)} of attempts{_collapse_words(estimate.today.result, place)}.")
     if not estimate.today.is_certain:
         lines.append(UNCERTAIN)
     lines += coupled_sentences(estimate)
     lines += [f"{doubt.word} ({doubt.text})." for doubt in coupling.doubts]
     return sentence_list(lines)
+
+
+def _collapse_words(result: CoupledResult, place: int) -> str:
+    """How long a dependency is down, for a sentence: without end, the rate at which requests fail, since no count ends."""
+    collapsed, end = float(result.time_collapsed_min[0, place]), span(float(result.end_min[0]))
+    if np.isnan(result.healed_at_min[0, place]):
+        if not bool(result.never[0]):
+            return f", and it is still down {end} after the restore, where the simulation ends"
+        each = float(result.unserved_per_min[0, place])
+        return f", and it stays down without end{f'; {format_rate(each)} of direct requests fail' if each > 0 else ''}"
+    if collapsed <= 0:
+        return "; it does not collapse"
+    return f", and {span(collapsed)} collapsed{f' of the first {end}' if bool(result.never[0]) else ''}"
+
+
+def _collapsed(result: CoupledResult, place: int) -> str:
+    """The same for a cell of a table."""
+    text, end = format_minutes(float(result.time_collapsed_min[0, place])), format_minutes(float(result.end_min[0]))
+    if np.isnan(result.healed_at_min[0, place]):
+        return WITHOUT_END if bool(result.never[0]) else f"not over within {end}"
+    return f"{text} of the first {end}" if bool(result.never[0]) and result.time_collapsed_min[0, place] > 0 else text
+
+
+def _unserved(result: CoupledResult, place: int) -> str:
+    """Direct requests that fail or are held back: how many, or at which rate where that has no end."""
+    count = format_count(float(result.failed_direct[0, place] + result.shed[0, place]))
+    each = float(result.unserved_per_min[0, place])
+    if bool(result.never[0]) and each > 0:
+        return f"{format_rate(each)}, {WITHOUT_END}"
+    ended = bool(result.never[0]) or not np.isnan(result.healed_at_min[0, place])
+    return count if ended else f"{count} in the first {format_minutes(float(result.end_min[0]))}"
+
+
+def _so_far(result: CoupledResult, place: int, count: float) -> str:
+    """A count of a queue, with the time up to which it is one where the recovery of the queue has no end."""
+    text = format_count(count)
+    if count == 0 or not np.isnan(result.drain_min[0, place]):
+        return text
+    return f"{text} up to {format_minutes(float(result.end_min[0]))}"
 
 
 # Drains of one queue alone and coupled that differ by less than this share say the same.
@@ -115,24 +154,29 @@ def differing_sentences(estimate: CoupledEstimate | None, alone: Mapping[str, Qu
         return []
     found = []
     differing = differing_queues(estimate, alone)
-    result = estimate.today.result
-    for place, name in enumerate(estimate.coupling.queues):
+    for name in estimate.coupling.queues:
         if name not in differing:
             continue
-        coupled, single = _reached(result.drain_min[0, place]), alone[name].drain_min
-        down = [
-            other
-            for at, other in enumerate(estimate.coupling.dependencies)
-            if result.time_collapsed_min[0, at] > 0 or np.isnan(result.healed_at_min[0, at])
-        ]
-        why = f", since {', '.join(down)} is pushed over its capacity" if down else ""
+        single = alone[name].drain_min
         first = "has nothing to drain" if single == 0 else f"would take {span(single)} to drain"
-        text = "is never drained" if coupled is None and bool(result.never[0]) else f"is {_after(coupled, result)}"
         found.append(
-            f"{name} alone {first}; with its dependency, retries and fleets acting on each other it "
-            f"{text}{why}. That is what counts: see the chapter on the recovery."
+            f"{name} alone {first}; {coupled_words(estimate, name)}. That is what counts: see the chapter on the recovery."
         )
     return found
+
+
+def coupled_words(estimate: CoupledEstimate, name: str) -> str:
+    """What becomes of a queue with everything acting on each other, and which dependency it pushes down."""
+    result = estimate.today.result
+    coupled = _reached(result.drain_min[0, estimate.coupling.queues.index(name)])
+    down = [
+        other
+        for at, other in enumerate(estimate.coupling.dependencies)
+        if result.time_collapsed_min[0, at] > 0 or np.isnan(result.healed_at_min[0, at])
+    ]
+    why = f", since {', '.join(down)} is pushed over its capacity" if down else ""
+    text = "is never drained" if coupled is None and bool(result.never[0]) else f"is {_after(coupled, result)}"
+    return f"with its dependency, retries and fleets acting on each other it {text}{why}"
 
 
 def coupled_sentences(estimate: CoupledEstimate | None) -> list[str]:
@@ -304,9 +348,9 @@ def _course(estimate: CoupledEstimate, variant: Variant, title: str) -> Figure:
             "waiting at the restore": float(result.backlog_at_restore[0, place]),
             "fresh work on time after": _text(result, result.fresh_age_back_min[0, place]),
             "empty after": _text(result, result.drain_min[0, place]),
-            "expired": float(result.expired[0, place]),
-            "lost": float(result.lost_to_retention[0, place]),
-            "dead-lettered": float(result.dead_lettered[0, place]),
+            "expired": _so_far(result, place, float(result.expired[0, place])),
+            "lost": _so_far(result, place, float(result.lost_to_retention[0, place])),
+            "dead-lettered": _so_far(result, place, float(result.dead_lettered[0, place])),
         }
         for place, name in enumerate(coupling.queues)
     ]
@@ -328,7 +372,7 @@ def _course(estimate: CoupledEstimate, variant: Variant, title: str) -> Figure:
             + (f" Bands of the steps: {'; '.join(steps)}." if steps else "")
             + f" {begins}"
         ).strip(),
-        notes=tuple(text for text in (f"Steps: {'; '.join(steps)}." if steps else "", begins) if text),
+        notes=tuple(text for text in (f"Steps: {'; '.join(steps)}." if steps else "", begins, _ends(variant)) if text),
     )
 
 
@@ -342,6 +386,16 @@ def _begins(coupling: Coupling) -> str:
         f"{words[0].upper()}{words[1:]} are simulated from the restore on, so their lines and the table begin there; what piles "
         "up in the outage is known from the rates."
     )
+
+
+def _ends(variant: Variant) -> str:
+    """Where curves stop that go on; no words where everything comes to an end."""
+    result = variant.result
+    if not np.isnan(np.concatenate((result.drain_min[0], result.healed_at_min[0]))).any():
+        return ""
+    end = span(float(result.end_min[0]))
+    why = "from where on it only repeats itself" if bool(result.never[0]) else "where the simulation ends"
+    return f"Curves and counts are up to {end} after the restore, {why}: this recovery has not ended there."
 
 
 def _shade(bands: list[dict[str, Any]]) -> Any:
@@ -360,14 +414,19 @@ def _shade(bands: list[dict[str, Any]]) -> Any:
     )
 
 
+def _cell(text: str) -> str:
+    """A number that is text already; unlike ``str`` it is set to the right."""
+    return text
+
+
 _FORMATS: dict[str, Any] = {
     "queue": str,
     "waiting at the restore": format_count,
     "fresh work on time after": str,
     "empty after": str,
-    "expired": format_count,
-    "lost": format_count,
-    "dead-lettered": format_count,
+    "expired": _cell,
+    "lost": _cell,
+    "dead-lettered": _cell,
 }
 
 
@@ -383,9 +442,10 @@ def _dependency_table(variant: Variant, coupling: Coupling) -> Table:
     records = [
         {
             "dependency": name,
-            "time collapsed": format_minutes(float(variant.result.time_collapsed_min[0, place])),
+            "time collapsed": _collapsed(variant.result, place),
             "most attempts": format_rate(float(variant.result.peak_attempts_per_min[0, place])),
             "healed": _text(variant.result, variant.result.healed_at_min[0, place]),
+            "direct requests that fail": _unserved(variant.result, place),
         }
         for place, name in enumerate(coupling.dependencies)
     ]
@@ -411,7 +471,7 @@ def variants_figure(estimate: CoupledEstimate | None) -> Figure | Prose | Table:
                     "queue": name,
                     "fresh work on time after": _text(variant.result, variant.result.fresh_age_back_min[0, place]),
                     "empty after": _text(variant.result, variant.result.drain_min[0, place]),
-                    "time collapsed": _collapsed(variant),
+                    "time collapsed": _longest_collapse(variant.result),
                     "most attempts": format_rate(float(variant.result.peak_attempts_per_min[0].max(initial=0.0))),
                 }
             )
@@ -448,10 +508,10 @@ def variants_figure(estimate: CoupledEstimate | None) -> Figure | Prose | Table:
     )
 
 
-def _collapsed(variant: Variant) -> str:
-    if np.isnan(variant.result.healed_at_min[0]).any():
-        return "to the end"
-    return format_minutes(float(variant.result.time_collapsed_min[0].max(initial=0.0)))
+def _longest_collapse(result: CoupledResult) -> str:
+    """Of all dependencies, the one that is down longest."""
+    down = np.where(np.isnan(result.healed_at_min[0]), np.inf, result.time_collapsed_min[0])
+    return _collapsed(result, int(down.argmax())) if down.size else format_minutes(0.0)
 
 
 def movers_figure(estimate: CoupledEstimate | None) -> Figure | Prose | Table:

@@ -9,14 +9,23 @@ from afterload.model.overload import LoadClass, classify, hidden_capacity
 
 __all__ = ["DependencyStanding", "dependency_standings"]
 
+# Attempts that differ by less than this share are the same number.
+SAME_SHARE = 1e-9
+
 
 @dataclass(frozen=True)
 class DependencyStanding:
-    """One dependency with all drains at full speed, and with direct traffic alone. Rates a minute."""
+    """One dependency with all drains at full speed, and with direct traffic alone. Rates a minute.
+
+    Attributes:
+        attempts: attempts of one request while it fails, the mean over direct traffic and drains at their rates.
+        direct_attempts: attempts of one request of direct traffic while it fails.
+    """
 
     name: str
     capacity: float
     attempts: float
+    direct_attempts: float
     direct: float
     drains: float
     timeout_s: float
@@ -28,7 +37,7 @@ class DependencyStanding:
 
     @property
     def hidden(self) -> float:
-        """Hidden capacity: the highest load at which it heals by itself."""
+        """Hidden capacity of the mix: the highest load of these callers, in these parts, at which it heals by itself."""
         return hidden_capacity(self.capacity, self.mean_attempts)
 
     @property
@@ -40,6 +49,27 @@ class DependencyStanding:
     def kind(self) -> LoadClass:
         """Class of the load of the recovery."""
         return classify(self.load, self.capacity, self.mean_attempts)
+
+    @property
+    def direct_hidden(self) -> float:
+        """Hidden capacity of direct traffic alone, by its own attempts."""
+        return hidden_capacity(self.capacity, self.direct_attempts)
+
+    @property
+    def direct_kind(self) -> LoadClass:
+        """Class of direct traffic alone, while every drain is held."""
+        return classify(self.direct, self.capacity, self.direct_attempts)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether direct traffic and drains both call it, and differ in the attempts that a request costs."""
+        differ = abs(self.direct_attempts - self.mean_attempts) > SAME_SHARE * self.mean_attempts
+        return self.direct > 0 and self.drains > 0 and differ
+
+    @property
+    def caller_attempts(self) -> float:
+        """Attempts of one request of one kind of caller: of direct traffic, or of drains where there is nothing else."""
+        return self.direct_attempts if self.direct > 0 else self.mean_attempts
 
 
 def dependency_standings(coupling: Coupling | None) -> tuple[DependencyStanding, ...]:
@@ -57,5 +87,7 @@ def dependency_standings(coupling: Coupling | None) -> tuple[DependencyStanding,
         total = sum(rate for rate, _ in costs)
         mean = sum(rate * each for rate, each in costs) / total if total > 0 else item.attempts_failing
         timeout = coupling.loaded.scenario.dependencies[name].timeout_s
-        found.append(DependencyStanding(name, item.capacity_per_min, mean, direct, sum(drains), timeout))
+        found.append(
+            DependencyStanding(name, item.capacity_per_min, mean, item.attempts_failing, direct, sum(drains), timeout)
+        )
     return tuple(found)

@@ -313,6 +313,8 @@ class CoupledResult:
         end_min: where each draw ended, shape (draws,).
         never: True where a draw was followed until it only repeated itself, shape (draws,): what was not reached then
             never is. Where it is False, ``end_min`` is a lower bound for what was not reached.
+        unserved_per_min: direct requests that fail or are shed, a minute of the period that then repeats itself, shape
+            (draws, dependencies); 0 where ``never`` is False. Counts up to ``end_min`` grow with it and say no more.
         step_min: the step used.
     """
 
@@ -343,6 +345,7 @@ class CoupledResult:
     fallbacks: FloatArray
     end_min: FloatArray
     never: BoolArray
+    unserved_per_min: FloatArray
     step_min: float
 
 
@@ -790,6 +793,7 @@ class _Packed:
             step_begun_min=_reached(raw.begun),
             end_min=raw.overall[:, 0],
             never=raw.overall[:, 1] > 0.0,
+            unserved_per_min=np.where(raw.overall[:, 1:2] > 0.0, depend[..., 9], 0.0),
             fallbacks=raw.overall[:, 2],
             step_min=self.step,
         )

@@ -97,8 +97,9 @@ NORMAL = 8  # the step after the seventh: nothing is held any more
 ) = range(13)
 NR = 13
 # Results of a dependency. Direct requests are counted as they reach it, so a cold cache makes more of them.
-S_COLLAPSED, S_PEAK, S_SHED, S_FAILED, S_HEALED, S_DIRECT, S_SERVED, S_MARGIN = range(8)
-NS = 8
+# The last two: direct requests shed or failed up to the latest whole period, and a minute of that period.
+S_COLLAPSED, S_PEAK, S_SHED, S_FAILED, S_HEALED, S_DIRECT, S_SERVED, S_MARGIN, S_UNSERVED, S_EACH = range(10)
+NS = 10
 # Results of a draw.
 O_END, O_NEVER, O_FALLBACKS, O_OVER = range(4)  # the last: 1 if it ended before the horizon
 NO = 4
@@ -1066,6 +1067,10 @@ def run_draw(
         if after == check:
             check += period
             marks += 1
+            for k in range(x.shape[0]):
+                unserved = s[k, S_SHED] + s[k, S_FAILED]
+                s[k, S_EACH] = (unserved - s[k, S_UNSERVED]) / (period * step)
+                s[k, S_UNSERVED] = unserved
             again = repeats(w, x, g, plan, s, mark_q, mark_k, mark_f, mark_p)
             if again and marks > 2:
                 overall[O_END], overall[O_NEVER] = cell_end, 1.0

@@ -86,18 +86,45 @@ class TestLinks:
 class TestConcurrency:
     def test_an_uncapped_mapping_that_already_overloads_is_high(self, make: Make, rows: Any) -> None:
         item = make(rows.queue(service_rate="6,000/min"), (rows.mapping(maximum_concurrency=None),)).one("no-drain-cap")
-        assert item.severity == "high"
-        assert "Today only" not in item.cost.words
+        # 6,000/min of consumers, not the 30,000/min that the account's 1,000 at once could do, less 2,400/min.
+        assert (item.severity, item.cost.amount) == ("high", pytest.approx(3_600))
+        assert "Consumers drain at 6,000/min. table was tested to 3,000/min" in item.cost.words
+        assert "2,400/min fit: 3,600/min too many" in item.cost.words
+        assert (
+            "in theory, by concurrency alone, they could reach 1,000 at once x 60 / 2 s = 30,000/min" in item.cost.words
+        )
+
+    def test_consumers_that_fit_cost_nothing_today_whatever_a_cap_would_allow(self, make: Make, rows: Any) -> None:
+        for rule, cap in (("no-drain-cap", None), ("cap-over-tested-rate", 100)):
+            item = make(rows.queue(), (rows.mapping(maximum_concurrency=cap),)).one(rule)
+            assert (item.severity, item.cost.short) == ("medium", "0/min")
+            assert "Consumers drain at 1,800/min, which fits" in item.cost.words
+            assert "too many" not in item.cost.words
+        assert "The cap would let through 100 at once x 60 / 2 s = 3,000/min." in item.cost.words
+
+    def test_what_the_audit_and_the_plan_say_of_a_drain_is_one_number(self, make: Make, rows: Any) -> None:
+        """55/s behind 58/s less 5/s: 3,300/min where 3,180/min fit, of a cap too high as of none."""
+        fields = {"arrival_rate": "40/s", "service_rate": "55/s", "item_time": "300 ms"}
+        parts = {**rows.queue(**fields), "dependencies": {"table": {"tested_rate": "58/s", "direct_rate": "5/s"}}}
+        for rule, cap in (("no-drain-cap", None), ("cap-over-tested-rate", 900)):
+            item = make(parts, (rows.mapping(maximum_concurrency=cap),)).one(rule)
+            assert (item.severity, item.cost.short) == ("high", "120/min")
+            assert "3,300/min" in item.cost.words
+
+    def test_reserved_concurrency_bounds_what_consumers_do(self, make: Make, rows: Any) -> None:
+        exported = (rows.mapping(maximum_concurrency=None), rows.function(reserved_concurrency=100))
+        # 100 x 30 of 6,000/min, less 2,400.
+        assert make(rows.queue(service_rate="6,000/min"), exported).one("no-drain-cap").cost.amount == pytest.approx(
+            600
+        )
 
     def test_reserved_concurrency_and_account_bound_the_ramp(self, make: Make, rows: Any) -> None:
         account = ("lambda.account", "account", {"concurrency": 3_000})
         item = make(rows.queue(), (account, rows.mapping(maximum_concurrency=None))).one("no-drain-cap")
-        # The ramp ends at 1,250: 1,250 x 30 - 2,400.
-        assert item.cost.amount == pytest.approx(35_100)
+        assert "1,250 at once x 60 / 2 s = 37,500/min, where its ramp ends" in item.cost.words
         exported = (account, rows.mapping(maximum_concurrency=None), rows.function(reserved_concurrency=200))
         item = make(rows.queue(), exported).one("no-drain-cap")
-        # 200 x 30 - 2,400.
-        assert item.cost.amount == pytest.approx(3_600)
+        assert "200 at once x 60 / 2 s = 6,000/min" in item.cost.words
         assert "the reserved concurrency of worker" in item.cost.words
 
     def test_a_reservation_that_fits_is_enough(self, make: Make, rows: Any) -> None:
@@ -158,8 +185,8 @@ class TestConcurrency:
         made = make(rows.queue(), (rows.mapping(**pollers),))
         assert made.found("no-drain-cap") == []
         item = made.one("cap-over-tested-rate")
-        # 12 x 10 x 30 - 2,400; 80 at once are eight pollers.
-        assert item.cost.amount == pytest.approx(1_200)
+        # 80 at once are eight pollers.
+        assert "The cap would let through 120 at once x 60 / 2 s = 3,600/min" in item.cost.words
         assert item.steps.apply[0].endswith("--provisioned-poller-config MinimumPollers=3,MaximumPollers=8")
         assert item.steps.undo[0].endswith("--provisioned-poller-config MinimumPollers=3,MaximumPollers=12")
 
@@ -177,7 +204,7 @@ class TestConcurrency:
         parts = {**rows.queue(), "dependencies": {"table": {"tested_rate": "600/min", "direct_rate": "600/min"}}}
         item = make(parts, (rows.mapping(maximum_concurrency=None),)).one("no-drain-cap")
         assert item.severity == "high"
-        assert item.cost.amount == pytest.approx(30_000)
+        assert item.cost.amount == pytest.approx(1_800)
         assert all(line.startswith("# ") for line in item.steps.apply)
 
     @pytest.mark.parametrize(
@@ -525,7 +552,7 @@ class TestScenarioAlone:
     def test_a_cap_in_the_scenario_counts(self, make: Make, rows: Any) -> None:
         assert make(rows.queue(drain_cap={"concurrency": 80})).found("no-drain-cap") == []
         item = make(rows.queue(drain_cap={"concurrency": 100})).one("cap-over-tested-rate")
-        assert item.cost.amount == pytest.approx(600)
+        assert "100 at once x 60 / 2 s = 3,000/min" in item.cost.words
         assert item.where == "t.yaml line 1; not exported"
 
     def test_nothing_about_lambda_is_said_of_other_queues(self, make: Make, rows: Any) -> None:

@@ -87,8 +87,8 @@ def test_exports_of_the_command_line_and_of_terraform_find_the_same(save: Save) 
         },
     )
     expected = {
-        # 30,000 - 2,400; 1,200 x (172 - 150); 1,200 x (172 - 2.5); 203,400 / 600.
-        "no-drain-cap:queues.orders": 27_600, "retention-short:queues.orders": 26_400,
+        # 1,800 of 2,400 fit; 1,200 x (172 - 150); 1,200 x (172 - 2.5); 203,400 / 600.
+        "no-drain-cap:queues.orders": 0, "retention-short:queues.orders": 26_400,
         "receives-low:queues.orders": 203_400, "redrive-rate:queues.orders": 339,
     }  # fmt: skip
     amounts = found(cli)

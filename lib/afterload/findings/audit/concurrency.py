@@ -13,7 +13,18 @@ from afterload.findings.phrases import quoted
 from afterload.model.backlog import cap_rate_per_min
 from afterload.units import format_count, format_number, format_rate
 
-__all__ = ["Reach", "cap_steps", "function_key", "joined", "poller_steps", "quota", "rate_words", "reach", "shares"]
+__all__ = [
+    "Reach",
+    "cap_steps",
+    "drain_words",
+    "function_key",
+    "joined",
+    "poller_steps",
+    "quota",
+    "rate_words",
+    "reach",
+    "shares",
+]
 
 
 @dataclass(frozen=True)
@@ -63,6 +74,13 @@ def rate_words(concurrency: int, item_time_s: float) -> str:
     """The rate of a concurrency, with its arithmetic: ``80 at once x 60 / 2 s = 2,400/min``."""
     rate = format_rate(cap_rate_per_min(concurrency, item_time_s))
     return f"{concurrency:,} at once x 60 / {format_number(item_time_s)} s = {rate}"
+
+
+def drain_words(rate: float, fit: float, room: str) -> str:
+    """What consumers drain against what fits: both with the difference, or that it is within that."""
+    if rate <= fit * (1 + 1e-9):
+        return f"Consumers drain at {format_rate(rate)}, which fits: {room}."
+    return f"Consumers drain at {format_rate(rate)}. {room}: {format_rate(rate - fit)} too many."
 
 
 def quota(facts: Facts, function: str) -> str:

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from afterload import limits
 from afterload.estimates import CapEstimate
-from afterload.findings.audit.concurrency import Reach, cap_steps, joined, poller_steps, quota, rate_words, reach
+from afterload.findings.audit.concurrency import (
+    Reach,
+    cap_steps,
+    drain_words,
+    joined,
+    poller_steps,
+    quota,
+    rate_words,
+    reach,
+)
 from afterload.findings.audit.facts import Backlog, Facts
 from afterload.findings.audit.finding import Cost, Finding, Rule
 from afterload.findings.audit.steps import Steps, comments
@@ -28,7 +37,13 @@ class _Capped:
 
     @property
     def rate_per_min(self) -> float:
+        """What the cap would let through."""
         return cap_rate_per_min(self.found.concurrency, self.item_time_s)
+
+    @property
+    def drain_per_min(self) -> float:
+        """What the consumers do, which may be less."""
+        return min(self.cap.drain_rate_per_min, self.rate_per_min)
 
     @property
     def safe(self) -> int:
@@ -64,9 +79,9 @@ def _alone(facts: Facts, item: _Capped, fit: float) -> Finding:
     return Finding(
         ID, backlog.target, "high" if cap.overloads else "medium", item.found.words, item.found.where,
         Cost(
-            f"{rate_words(item.found.concurrency, item.item_time_s)}. {_room(cap)}{part}: "
-            f"{format_rate(item.rate_per_min - fit)} too many.",
-            item.rate_per_min - fit, "items/min",
+            f"{drain_words(item.drain_per_min, fit, f'{_room(cap)}{part}')} The cap would let through "
+            f"{rate_words(item.found.concurrency, item.item_time_s)}.",
+            max(0.0, item.drain_per_min - fit), "items/min",
         ),
         _steps(facts, item, item.safe), quota=quota(facts, backlog.function_name),
     )  # fmt: skip
@@ -74,7 +89,7 @@ def _alone(facts: Facts, item: _Capped, fit: float) -> Finding:
 
 def _together(facts: Facts, dependency: str, capped: list[_Capped]) -> Iterator[Finding]:
     room = capped[0].cap.room_per_min
-    rate = sum(item.rate_per_min for item in capped)
+    rate, drain = sum(item.rate_per_min for item in capped), sum(item.drain_per_min for item in capped)
     if rate <= room * (1 + 1e-9):
         return
     parts = ", ".join(f"{item.backlog.name} {rate_words(item.found.concurrency, item.item_time_s)}" for item in capped)
@@ -88,8 +103,9 @@ def _together(facts: Facts, dependency: str, capped: list[_Capped]) -> Iterator[
         "; ".join(f"{item.backlog.name}: {item.found.words}" for item in capped),
         "; ".join(item.found.where for item in capped),
         Cost(
-            f"Together {parts}: {format_rate(rate)}. {_room(capped[0].cap)}: {format_rate(rate - room)} too many.",
-            rate - room, "items/min",
+            f"{drain_words(drain, room, _room(capped[0].cap))} The caps would let through {parts}: "
+            f"{format_rate(rate)} together.",
+            max(0.0, drain - room), "items/min",
         ),
         (joined(steps) if min(caps) >= least else None) or _by_hand(capped, room, rate),
         quota=quota(facts, capped[0].backlog.function_name),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from afterload import limits
 from afterload.estimates import CapEstimate
-from afterload.findings.audit.concurrency import Reach, cap_steps, quota, rate_words, reach
+from afterload.findings.audit.concurrency import Reach, cap_steps, drain_words, quota, rate_words, reach
 from afterload.findings.audit.facts import Backlog, Facts
 from afterload.findings.audit.finding import Cost, Finding, Gap, Rule, Severity
 from afterload.findings.audit.steps import Steps, comments
@@ -54,11 +54,15 @@ def _uncapped(facts: Facts, backlog: Backlog, found: Reach) -> Iterator[Finding]
         if rate <= cap.part_per_min * (1 + 1e-9):
             return
         severity = "high" if cap.overloads else "medium"
+        room = (
+            f"{cap.dependency} was tested to {format_rate(cap.tested_rate_per_min)} and has {cap.beside_words}, so "
+            f"{format_rate(cap.room_per_min)} fit{cap.part_words}"
+        )
+        drain = min(cap.drain_rate_per_min, rate)
         cost = Cost(
-            f"It can reach {rate_words(ceiling, item_time)}, {why}. {cap.dependency} was tested to "
-            f"{format_rate(cap.tested_rate_per_min)} and has {cap.beside_words}, so "
-            f"{format_rate(cap.room_per_min)} fit{cap.part_words}: {format_rate(rate - cap.part_per_min)} too many.{_when(cap)}",
-            rate - cap.part_per_min,
+            f"{drain_words(drain, cap.part_per_min, room)} Nothing but their own speed holds them there: in theory, by "
+            f"concurrency alone, they could reach {rate_words(ceiling, item_time)}, {why}.{_when(cap)}",
+            max(0.0, drain - cap.part_per_min),
             "items/min",
         )
         steps = _steps(facts, backlog, cap)
@@ -70,12 +74,9 @@ def _uncapped(facts: Facts, backlog: Backlog, found: Reach) -> Iterator[Finding]
 
 
 def _when(cap: CapEstimate) -> str:
-    words = ""
-    if cap.ramp_passes_room_after_s is not None:
-        words = f" The ramp passes that {format_duration(cap.ramp_passes_room_after_s / 60)} after its start."
-    if not cap.overloads:
-        words += f" Today only the consumers' own {format_rate(cap.drain_rate_per_min)} keeps the drain below it."
-    return words
+    if cap.ramp_passes_room_after_s is None:
+        return ""
+    return f" Its ramp passes what fits {format_duration(cap.ramp_passes_room_after_s / 60)} after its start."
 
 
 def _steps(facts: Facts, backlog: Backlog, cap: CapEstimate) -> Steps:
