@@ -16,6 +16,7 @@ from traitlets import Dict as DictTrait
 
 from afterload.errors import AfterloadError, InputError, OverrideError
 from afterload.forms.state.document import Document, open_document
+from afterload.forms.state.event import TIMES, leave_reference_event, left_words
 from afterload.forms.state.fields import field_of, fields_of, skeleton, typed
 from afterload.forms.state.places import Entry, Place, entries, outline, section_at, value_at
 from afterload.forms.state.results import Results, read
@@ -68,6 +69,7 @@ class FormState(HasTraits):
         self._snapshots: dict[str, Snapshot] = {}
         self._read: Results | None = None
         self._edited: YamlText | None = None
+        self._left: tuple[str, ...] = ()
         self.pins: dict[str, str] = {}
         self.text = self.document.text
         self._look()
@@ -160,6 +162,9 @@ class FormState(HasTraits):
             return
         field = field_of(section, str(path[-1]))
         value = typed(text, field)
+        if path in TIMES:
+            self._set_time(path, value)
+            return
         with self._edit(path) as edit:
             if value is None and not field.required:
                 edit.remove(path)
@@ -175,6 +180,20 @@ class FormState(HasTraits):
                 edit.rename(path, field.key)
                 path = (*path[:-1], field.key)
             edit.set(path, value)
+
+    def _set_time(self, path: DataPath, value: Any) -> None:
+        """Put a time of the incident; what is of the reference event goes with its times, in the same step."""
+        with self._edit(path) as edit:
+            edit.set(path, value)
+            left = leave_reference_event(edit, path)
+            for name in left:
+                for about in _about(edit.data, ("incident", name)):
+                    edit.remove(about if len(edit.data[about[0]]) > 1 else about[:1])
+        if left:
+            self._left = left
+        if self._left:
+            # It stays while the times are typed.
+            self.notice = left_words(self._left, self.value(("incident", "name")))
 
     def add(self, path: DataPath, name: str = "") -> DataPath:
         """Add an item to the part, list or section at a path, with what it cannot do without left empty; give its path."""
@@ -277,6 +296,7 @@ class FormState(HasTraits):
 
     def _moved(self, words: str) -> None:
         self._typing = None
+        self._left = ()
         self.shape += 1
         self._look()
         self.notice = words
