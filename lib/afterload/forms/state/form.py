@@ -19,6 +19,7 @@ from afterload.forms.state.document import Document, open_document
 from afterload.forms.state.event import TIMES, leave_reference_event, left_words
 from afterload.forms.state.fields import field_of, fields_of, skeleton, typed
 from afterload.forms.state.places import Entry, Place, entries, outline, section_at, value_at
+from afterload.forms.state.ranged import mark_ranges, range_of
 from afterload.forms.state.results import Results, read
 from afterload.forms.state.sliders import Slider, sliders_of
 from afterload.plan import build_plan
@@ -43,7 +44,7 @@ class FormState(HasTraits):
         text: the file's text as it would be saved.
         problems: messages by the path of the field; of the whole file under "".
         results: those of the last text that was a scenario. ``is_current`` tells whether that is this text; ``is_whole``
-            whether uncertainty and plan are there too.
+            whether uncertainty and plan are there too. ``is_moved`` tells that sliders were moved since that text.
         notice: the last thing that a person should be told.
         changes: grows with every change of anything above, for views to follow.
     """
@@ -53,6 +54,7 @@ class FormState(HasTraits):
     results = Instance(Results, allow_none=True)
     is_current = Bool(False)
     is_whole = Bool(False)
+    is_moved = Bool(False)
     notice = Unicode()
     changes = Int(0)
     # Changes of where things stand: an item more, another name, another file.
@@ -65,7 +67,8 @@ class FormState(HasTraits):
         self._undo: list[str] = []
         self._redo: list[str] = []
         self._typing: tuple[DataPath, float] | None = None
-        self._dragged: dict[str, tuple[DataPath, Any]] = {}
+        self._dragged: dict[str, tuple[Slider, float]] = {}
+        self._marked: set[str] = set()
         self._snapshots: dict[str, Snapshot] = {}
         self._read: Results | None = None
         self._edited: YamlText | None = None
@@ -115,8 +118,8 @@ class FormState(HasTraits):
 
     @property
     def is_saved(self) -> bool:
-        """True where the file on disk holds this text, as far as is known here."""
-        return not self.document.is_new and self.text == self.document.text
+        """True where the file on disk holds what is shown, as far as is known here."""
+        return not self.document.is_new and self.text == self.document.text and not self._dragged
 
     @property
     def can_undo(self) -> bool:
@@ -354,6 +357,7 @@ class FormState(HasTraits):
         self.problems = problems
         self.is_current = found is not None
         if found is not None:
+            self.is_moved = False
             self._read = self.results = found
             self.is_whole = False
         self.changes += 1
@@ -372,12 +376,14 @@ class FormState(HasTraits):
             if self._dragged.pop(slider.key, None) is None:
                 return
         else:
-            self._dragged[slider.key] = written
+            self._dragged[slider.key] = slider, number
+        values = [slider.written(number) for slider, number in self._dragged.values()]
         try:
-            self.results = self._read.changed(list(self._dragged.values())) if self._dragged else self._read
+            self.results = self._read.changed(values) if values else self._read
         except AfterloadError as problem:
             self.notice = str(problem)
             return
+        self.is_moved = not self.is_current
         self.is_whole = self.results.is_whole
         self.changes += 1
 
@@ -391,18 +397,27 @@ class FormState(HasTraits):
         """Write the positions of sliders into the text, as one step."""
         if not self._dragged:
             return
-        values = list(self._dragged.values())
+        moved = list(self._dragged.values())
         self._dragged.clear()
         try:
-            self._write(values)
+            self._write(moved)
         except InputError as problem:
             # The text is written in a way that only a person can change: the results are those of the text again.
             self._look()
             self.notice = str(problem)
+            return
+        left_out = {} if self._read is None else self._read.loaded.outdated
+        names = [range_of(slider) for slider, _ in moved]
+        if self.is_current and any(name in left_out for name in names):
+            self.notice = "; ".join(f"{name}: {left_out[name]}" for name in names if name in left_out)
 
-    def _write(self, values: list[tuple[DataPath, Any]]) -> None:
+    def _write(self, moved: list[tuple[Slider, float]]) -> None:
         with self._edit() as edit:
-            for path, value in values:
+            stood = [self._stood(edit, slider) for slider, _ in moved]
+            mark_ranges(
+                edit, [(was, number, text) for (_, number), (was, text) in zip(moved, stood, strict=True)], self._marked
+            )
+            for path, value in (slider.written(number) for slider, number in moved):
                 if value is None:
                     edit.remove(path)
                     continue
@@ -415,6 +430,12 @@ class FormState(HasTraits):
                     edit.set(path[:-1], {path[-1]: value})
                 else:
                     edit.set(path, value)
+
+    def _stood(self, edit: YamlText, slider: Slider) -> tuple[Slider, Any]:
+        """A slider where the text has it, and its value there as it is written."""
+        sliders = () if self._read is None else sliders_of(self._read.loaded)
+        was = next((item for item in sliders if item.key == slider.key), slider)
+        return was, value_at(edit.data, locate(edit.data, dotted(slider.path), Scenario))
 
     def rest(self) -> None:
         """What there is time for when nothing moves: sliders into the text, uncertainty, the plan, a look at the file."""

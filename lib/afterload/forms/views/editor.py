@@ -74,7 +74,7 @@ class Editor:
         columns.add_class("af-columns")
         self.box = widgets.VBox([widgets.HTML(STYLE), bar, self.notice, self.asked, self.headline, self.group, columns])
         self.box.add_class("af-form")
-        self._text = form.text
+        self._is_moving = False
         form.observe(lambda _: self._follow(), names="changes")
         form.observe(lambda _: self.outline.rebuild(), names="shape")
         form.observe(lambda _: self._tell(), names="notice")
@@ -160,11 +160,14 @@ class Editor:
         form = self.form
         self.headline.value = headline_html(form.results, form.is_current)
         self.results.follow()
+        is_first, self._is_moving = form.is_dragging and not self._is_moving, form.is_dragging
+        if is_first or not form.is_dragging:
+            # Changed as soon as a hand moves; nothing of it changes with a further step.
+            self.file.value = file_line(form)
+            self._tell()
         if form.is_dragging:
             self.rest.touch()
             return
-        self.file.value = file_line(form)
-        self._tell()
         self.undo.disabled, self.redo.disabled = not form.can_undo, not form.can_redo
         self.reset.disabled = form.text == form.document.text
         self.outline.follow()

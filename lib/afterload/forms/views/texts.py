@@ -46,6 +46,7 @@ def notice(form: FormState) -> str:
     lines = form.problem_lines
     if lines:
         kept = "; the results are those of the last scenario without problems" if form.results is not None else ""
+        kept += ", with sliders as they were moved since" if form.is_moved else ""
         count = "1 problem" if len(lines) == 1 else f"{len(lines)} problems"
         found = "".join(f"<li>{escape(line)}</li>" for line in lines[:8])
         more = "<li>and more</li>" if lines[8:] else ""
