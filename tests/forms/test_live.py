@@ -415,3 +415,24 @@ def test_a_headline_of_the_queue_alone_says_so_until_the_rest_follows(form: Form
     editor.rest.now()
     assert "so far" not in editor.headline.value
     assert editor.headline.value != before
+
+
+def test_a_scale_grows_when_its_handle_is_let_go(form: FormState) -> None:
+    editor = Editor(form)
+    row = editor.sliders.rows["orders service"]
+    control, most = row.control, row.control.max
+    editor.results.runtime.is_held = True
+    control.value = most
+    editor.rest.now()
+    assert "service_rate: 10,000/min" in form.text
+    assert (row.control, control.max, control.value) == (control, most, most)
+    # What is held goes on to count on the scale that is seen.
+    control.value = most - 1
+    editor.rest.now()
+    assert "service_rate: 9,900/min" in form.text
+    control.value = most
+    editor.rest.now()
+    editor.results.runtime.is_held = False
+    assert row.control is control
+    assert control.max > most
+    assert row.scale.positions[control.value] == 10_000

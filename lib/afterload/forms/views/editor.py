@@ -59,6 +59,7 @@ class Editor:
         # One by one, the plan in slices, so that a hand that moves again waits for one of them at most.
         self.rest = Rest(list(zip((REST_S, 0.0, 0.0, 0.0, PLAN_S), works, strict=True)))
         self.sliders = SlidersView(form, self.group.value)
+        self.results.runtime.observe(lambda change: self.sliders.hold(change["new"]), names="is_held")
         self.group.observe(lambda change: self._look_at(change["new"]), names="value")
         self.outline = OutlineView(form)
         self.variants = VariantsView(form)
