@@ -22,8 +22,11 @@ def beside(entry: Entry) -> str:
     """What stands beside a field: what is wrong with it, or else its help."""
     if entry.problems:
         return said(entry.problems)
-    default = f" Default: {entry.field.default}." if entry.field.default not in ("", "none") else ""
-    return f'<span class="af-help">{escape(f"{entry.field.help}{default}")}</span>'
+    field = entry.field
+    default = f" Default: {field.default}." if field.default not in ("", "none") else ""
+    # A bare number is for a key that has the unit in its name, which only a file gives.
+    unit = f" With its unit, as in {field.example}." if field.unit and entry.path[-1] == field.key else ""
+    return f'<span class="af-help">{escape(f"{field.help}{unit}{default}")}</span>'
 
 
 def said(problems: Iterable[str]) -> str:
