@@ -76,6 +76,7 @@ class Editor:
         self.box = widgets.VBox([widgets.HTML(STYLE), bar, self.notice, self.asked, self.headline, self.group, columns])
         self.box.add_class("af-form")
         self._is_moving = False
+        self._draft: Any = None
         form.observe(lambda _: self._follow(), names="changes")
         form.observe(lambda _: self.outline.rebuild(), names="shape")
         form.observe(lambda _: self._tell(), names="notice")
@@ -99,6 +100,8 @@ class Editor:
         try:
             self.form.open(self.other.value)
             self.other.value = ""
+            # What was asked is about the file before.
+            self.asked.children = []
         except AfterloadError as problem:
             self.form.notice = str(problem)
 
@@ -112,11 +115,10 @@ class Editor:
         except AfterloadError as problem:
             self.form.notice = str(problem)
             if self.form.problems:
-                self.asked.children = [
-                    button(
-                        "Save as a draft", lambda: self._saving(lambda: self.form.save(draft=True)), "With its problems"
-                    )
-                ]
+                self._draft = button(
+                    "Save as a draft", lambda: self._saving(lambda: self.form.save(draft=True)), "With its problems"
+                )
+                self.asked.children = [self._draft]
 
     def _ask_what_counts(self) -> None:
         """Somebody else has written the file: show the difference, then let the person decide."""
@@ -171,6 +173,9 @@ class Editor:
             return
         self.undo.disabled, self.redo.disabled = not form.can_undo, not form.can_redo
         self.reset.disabled = form.text == form.document.text
+        if self._draft in self.asked.children and not form.problems:
+            # Mended: there is no draft to save.
+            self.asked.children = []
         self.outline.follow()
         self.sliders.follow()
         self.variants.follow()
