@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from afterload.forms.state.fields import FormField, field_of, fields_of, shown, skeleton, typed
-from afterload.forms.state.places import PARTS
+from afterload.forms.state.places import PARTS, Entry
+from afterload.forms.views.texts import beside
 from afterload.scenario.fields import Inside, Section, section_in
 from afterload.scenario.schema import CallStack, Client, Dependency, Fleet, Queue, Scenario
 from afterload.yamledit import dump
@@ -115,3 +116,14 @@ def test_a_new_item_holds_what_it_cannot_do_without() -> None:
         made: dict[str, Any] = skeleton(section)
         assert required <= set(made)
         assert made
+
+
+@pytest.mark.parametrize("section", ALL, ids=lambda section: section.__name__)
+def test_help_of_a_quantity_says_how_it_is_typed(section: type[Section]) -> None:
+    """A bare number is refused where the unit is not in the name, so no help may call for "seconds"."""
+    for field in fields_of(section):
+        assert not field.help.startswith(("Seconds", "Minutes", "Hours", "Days"))
+        entry = Entry(("queues", field.key), field, "", False)
+        assert (f"With its unit, as in {field.example}." in beside(entry)) == bool(field.unit)
+        by_unit = Entry(("queues", f"{field.key}_s"), field, "", False)
+        assert "With its unit" not in beside(by_unit)

@@ -324,6 +324,41 @@ def test_a_draft_is_saved_on_request(form: FormState) -> None:
     assert [line.split(":")[0] for line in again.problem_lines] == ["queues.orders.service_rate"]
 
 
+def test_a_draft_is_offered_until_the_problem_is_mended(form: FormState) -> None:
+    editor = Editor(form)
+    form.set((*Q, "service_rate"), "")
+    editor.save.click()
+    [offered] = editor.asked.children
+    assert offered.description == "Save as a draft"
+    form.set((*Q, "service_rate"), "1,800")
+    assert editor.asked.children == (offered,)
+    form.set((*Q, "service_rate"), "1,800/min")
+    assert editor.asked.children == ()
+    assert form.problems == {}
+
+
+def test_what_is_asked_about_a_file_goes_when_another_is_opened(form: FormState, tmp_path: Path) -> None:
+    editor = Editor(form)
+    form.set(("recovery_objective",), "200 min")
+    form.path.write_text(form.document.text + "# theirs\n", "utf-8")
+    editor.save.click()
+    assert len(editor.asked.children) == 2
+    form.reset()
+    editor.other.value = str(tmp_path / "another.yaml")
+    editor._open()
+    assert form.name == "another.yaml"
+    assert editor.asked.children == ()
+
+
+def test_no_advice_for_files_stands_in_a_form(blank: Callable[[], FormState]) -> None:
+    form = blank()
+    assert problems(form, ())["team"] == "is missing; accepted: text"
+    assert "quotes around it" not in " ".join(form.problem_lines)
+    # What reads as another kind of value is text here, as it is typed.
+    form.set(("team",), "true")
+    assert "team" not in problems(form, ())
+
+
 @pytest.mark.parametrize(
     ("before", "raw"),
     [

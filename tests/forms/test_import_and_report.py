@@ -11,6 +11,7 @@ from afterload.errors import InputError
 from afterload.forms.state import FormState
 from afterload.forms.state.importing import ImportState
 from afterload.forms.state.report import ReportState
+from afterload.forms.views.packet import PacketView
 from afterload.intake.importing import Wishes, import_files
 from afterload.resources import resource
 from afterload.scenario import load_scenario
@@ -191,11 +192,25 @@ def test_the_report_is_that_of_the_saved_file(tmp_path: Path) -> None:
     assert report.share == 1
     assert shares == sorted(shares)
     assert len(shares) > 3
+    shown = PacketView(report).notice.value
+    assert f"in {tmp_path / 'packets'}:" in shown
     packet = Path(report.files[0])
     assert packet == tmp_path / "packets" / "small.html"
     assert "172 min" in packet.read_text("utf-8")
     plan = json.loads(packet.with_name("small-plan.json").read_text("utf-8"))
     assert plan["input_sha256"] == load_scenario(path).digest
+
+
+def test_files_that_are_named_from_here_are_told_by_their_whole_folder(
+    form: FormState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    report = ReportState(form)
+    view = PacketView(report)
+    assert " in " not in view.notice.value
+    report.files = ["packets/orders.html", "packets/orders-plan.md"]
+    assert f"in {Path.cwd() / 'packets'}:" in view.notice.value
+    assert '<a href="packets/orders.html" target="_blank">' in view.notice.value
 
 
 def test_a_folder_may_be_below_ones_home(form: FormState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,8 @@ from afterload.figures.moving import GROUPS, LIVE, parted
 from afterload.forms.state import FormState
 from afterload.forms.state.rest import Rest
 from afterload.forms.state.sliders import Slider, sliders_of
+from afterload.forms.views.editor import Editor
+from afterload.forms.views.texts import notice
 from afterload.plan import build_plan
 from afterload.resources import resource
 from afterload.scenario import load_scenario, load_scenario_text
@@ -324,3 +326,113 @@ def test_sliders_of_a_scenario_without_queues(tmp_path: Path) -> None:
         "clients: {c: {sdk: boto3, number: 1}}\n"
     )
     assert sliders_of(load_scenario(path)) == ()
+
+
+RANGE = "uncertain:\n  queues.orders.service_rate: {low: 25/s, high: 2,100/min}\n  incident.outage: {low: 2 h, high: 200 min}\n"
+
+
+@pytest.fixture
+def ranged(orders: Path) -> FormState:
+    """The example with ranges that a person wrote, its service rate as 30/s."""
+    text = orders.read_text("utf-8").replace("service_rate: 1,800/min", "service_rate: 30/s")
+    text += RANGE.replace("2,100/min", '"2,100/min"')
+    orders.write_text(text, "utf-8")
+    form = FormState(str(orders))
+    assert form.problems == {}
+    return form
+
+
+def test_a_slider_beyond_the_range_of_its_value_leaves_the_range_out(ranged: FormState) -> None:
+    before = ranged.text
+    ranged.drag(slider(ranged, "orders service"), 3_900)
+    ranged.rest()
+    assert ranged.problems == {}
+    assert ranged.data["uncertain"]["queues.orders.service_rate"] == {"low": "25/s", "high": "2,100/min", "of": "30/s"}
+    assert "its range, 25/s to 2,100/min, is of 30/s, which was changed since, so it is left out" in ranged.notice
+    assert ranged.results is not None
+    assert list(ranged.results.loaded.ranges) == ["incident.outage"]
+    # Further out it stays of the value that it was given for; back within, it counts again.
+    ranged.drag(slider(ranged, "orders service"), 4_000)
+    ranged.rest()
+    assert ranged.data["uncertain"]["queues.orders.service_rate"]["of"] == "30/s"
+    ranged.drag(slider(ranged, "orders service"), 2_000)
+    ranged.rest()
+    assert "of" not in ranged.data["uncertain"]["queues.orders.service_rate"]
+    assert ranged.results.loaded.ranges["queues.orders.service_rate"] == (1_500, 2_000, 2_100)
+    assert ranged.notice == ""
+    for _ in range(3):
+        ranged.undo()
+    assert ranged.text == before
+    ranged.save()
+
+
+def test_an_outage_beyond_its_range_is_moved_and_leaves_it_out(ranged: FormState) -> None:
+    ranged.drag(slider(ranged, "outage"), 240)
+    assert ranged.notice == ""
+    assert ranged.results is not None
+    assert ranged.results.loaded.scenario.incident.outage_min == 240
+    ranged.rest()
+    assert ranged.problems == {}
+    assert ranged.data["uncertain"]["incident.outage"]["of"] == "172 min"
+    assert "incident.outage: its range, 2 h to 200 min, is of 172 min" in ranged.notice
+
+
+def test_the_banner_tells_whose_results_are_shown(ranged: FormState) -> None:
+    ranged.set(("recovery_objective",), "soon")
+    assert "without problems:" in notice(ranged)
+    ranged.drag(slider(ranged, "orders arrivals"), 1_300)
+    moved = "those of the last scenario without problems, with sliders as they were moved since:"
+    assert moved in notice(ranged)
+    ranged.rest()
+    assert moved in notice(ranged)
+    ranged.set(("recovery_objective",), "200 min")
+    assert notice(ranged) == ""
+    ranged.set(("recovery_objective",), "later")
+    assert "without problems:" in notice(ranged)
+
+
+def test_a_file_is_changed_as_soon_as_a_hand_moves(form: FormState) -> None:
+    editor = Editor(form)
+    assert "saved" in editor.file.value
+    form.drag(slider(form, "orders arrivals"), 1_300)
+    assert "changes not saved" in editor.file.value
+    form.drag(slider(form, "orders arrivals"), 1_200)
+    assert "changes not saved" not in editor.file.value
+    form.set(("recovery_objective",), "soon")
+    form.drag(slider(form, "orders arrivals"), 1_300)
+    assert "with sliders as they were moved since" in editor.notice.value
+
+
+def test_a_headline_of_the_queue_alone_says_so_until_the_rest_follows(form: FormState) -> None:
+    editor = Editor(form)
+    before = editor.headline.value
+    assert "so far" not in before
+    form.drag(slider(form, "orders service"), 1_900)
+    assert '<div class="af-pale">' in editor.headline.value
+    # Calls and launches have no other number at rest.
+    assert editor.headline.value.count("queue alone so far") == 1
+    assert "(orders), queue alone so far<" in editor.headline.value
+    editor.rest.now()
+    assert "so far" not in editor.headline.value
+    assert editor.headline.value != before
+
+
+def test_a_scale_grows_when_its_handle_is_let_go(form: FormState) -> None:
+    editor = Editor(form)
+    row = editor.sliders.rows["orders service"]
+    control, most = row.control, row.control.max
+    editor.results.runtime.is_held = True
+    control.value = most
+    editor.rest.now()
+    assert "service_rate: 10,000/min" in form.text
+    assert (row.control, control.max, control.value) == (control, most, most)
+    # What is held goes on to count on the scale that is seen.
+    control.value = most - 1
+    editor.rest.now()
+    assert "service_rate: 9,900/min" in form.text
+    control.value = most
+    editor.rest.now()
+    editor.results.runtime.is_held = False
+    assert row.control is control
+    assert control.max > most
+    assert row.scale.positions[control.value] == 10_000

@@ -270,6 +270,32 @@ def test_values_between_the_steps_of_sliders_stay_as_they_are(open_form: Open, l
     assert (shown.outside, shown.errors) == ([], [])
 
 
+def test_a_handle_stays_under_the_pointer_that_holds_it(open_form: Open, lab: Server) -> None:
+    (lab.notebooks / "held.yaml").write_text((ROOT / "data" / "scenarios" / "orders.yaml").read_text("utf-8"), "utf-8")
+    shown = open_form("held.yaml")
+    handle = shown.slider("orders: service rate")
+    state = shown.form.locator(".af-file + .af-soft")
+    handle.scroll_into_view_if_needed()
+    most = handle.get_attribute("aria-valuemax")
+    box = handle.bounding_box()
+    assert box is not None
+    shown.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    shown.page.mouse.down()
+    shown.page.mouse.move(box["x"] + 2_000, box["y"], steps=8)
+    expect(state).to_have_text("changes not saved")
+    expect(shown.button("Undo")).to_be_enabled()
+    shown.page.wait_for_timeout(1_500)
+    held = handle.bounding_box()
+    assert handle.get_attribute("aria-valuemax") == most == handle.get_attribute("aria-valuenow")
+    shown.page.mouse.up()
+    expect(handle).not_to_have_attribute("aria-valuemax", most or "")
+    let_go = handle.bounding_box()
+    assert held is not None
+    assert let_go is not None
+    assert let_go["x"] < held["x"]
+    assert (shown.outside, shown.errors) == ([], [])
+
+
 def test_pictures_are_not_committed() -> None:
     ignored = subprocess.run(
         ["git", "check-ignore", "-q", "artifacts/interactive/1-empty.png"], cwd=ROOT, check=False, timeout=30

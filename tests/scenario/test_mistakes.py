@@ -982,7 +982,7 @@ MISTAKES: dict[str, Mistake] = {
         "@@  checkout-service:\n    queue: 100\n    workers: 10\n    burst: 200\n",
         "worker_pools.checkout-service.item_time",
         "is missing",
-        "Seconds that one request takes",
+        "Time that one request takes",
     ),
     "key of no life": Mistake(
         "key_life: 24 h",

@@ -32,7 +32,10 @@ def test_ends_are_read_in_the_unit_of_their_field():
 @pytest.mark.parametrize(
     ("path", "low", "high", "words"),
     [
-        ("queues.orders.service_rate", "1,900/min", "2,000/min", "are not in order (1900, 1800, 2000)"),
+        ("queues.orders.service_rate", "1,900/min", "2,000/min", "value 1,800/min and high 2,000/min are not in order"),
+        ("queues.orders.service_rate", "31/s", "2,000/min", "low 31/s, the scenario's value 30/s and high 2,000/min"),
+        ("incident.outage", "3 h", "4 h", "low 3 h, the scenario's value 2.86667 h and high 4 h are not in order"),
+        ("incident.outage", "PT3H", "4 h", "low PT3H, the scenario's value 172 and high 4 h are not in order"),
         ("queues.orders.servicerate", "1/min", "2/min", "cannot have a range; nearest: queues.orders.service_rate"),
         ("queues.orders.age_limit", "1 min", "2 min", "has no value in the scenario"),
         (ATTEMPTS, 0.5, 3, "low 0.5 is less than one attempt a request; accepted: 1 or more"),

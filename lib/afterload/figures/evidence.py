@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from afterload.estimates import Estimates
 from afterload.figures.figure import Table
+from afterload.findings.windows import other_events
 from afterload.scenario import LoadedScenario
 from afterload.scenario.evidence import Basis, Standing, standing
 from afterload.units import format_duration
@@ -108,11 +109,13 @@ def _shown(value: object) -> str:
 
 
 def evidence_doubts(loaded: LoadedScenario) -> list[str]:
-    """Evidence that is too old, and values that were changed since they were measured; empty where there is none."""
+    """Records of another event, evidence that is too old, and values that were changed since they were measured."""
     return list(_doubts(loaded))
 
 
 def _doubts(loaded: LoadedScenario) -> Iterator[str]:
+    for path, why in other_events(loaded):
+        yield f"Of another event: {path}: {why}."
     at, limit = as_of(loaded), loaded.scenario.evidence_limit_min
     items = [standing(loaded, path) for path in loaded.scenario.evidence]
     old = [item for item in items if (item.age_days(at) or 0) * 1440 > limit]

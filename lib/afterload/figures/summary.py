@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from afterload.estimates import Estimates
 from afterload.figures.words import span, unbooted
 from afterload.findings.live_words import awaited_words
+from afterload.findings.windows import other_events
 from afterload.units import format_count, format_instant, format_minutes, format_number, format_rate
 
 __all__ = ["summary"]
@@ -45,6 +46,8 @@ def _lines(estimates: Estimates, differing: Collection[str]) -> Iterator[str]:
     for item in estimates.queues.values():
         for doubt in item.doubts:
             yield f"{doubt.word} (queues.{item.name}): {doubt.text}."
+    for path, why in other_events(loaded):
+        yield f"Of another event ({path}): {why}."
     for path, why in loaded.outdated.items():
         yield f"Left out ({path}): {why}."
     if awaited := awaited_words(loaded):

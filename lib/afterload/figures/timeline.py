@@ -22,20 +22,21 @@ from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list, span
 from afterload.findings import SplitWindow
 from afterload.findings.postmortem import disputed
+from afterload.findings.windows import other_events
 from afterload.plan.change import counted
 from afterload.scenario import LoadedScenario, TimelineEvent
+from afterload.scenario.reference_event import FOLDER
 from afterload.units import format_count, format_duration, format_instant
 
 __all__ = ["clock_time", "events_figure", "source_of", "timeline_answer", "windows_figure"]
 
 MOST_TOLD = 10
-REFERENCE = "builtin:incidents/us-east-1-2025-10-20/"
 
 
 def source_of(loaded: LoadedScenario, field: str) -> str:
     """Who speaks in a file of the incident: the provider, or the file that the scenario names."""
     path = str(getattr(loaded.scenario.incident, field))
-    if path.startswith(REFERENCE):
+    if path.startswith(FOLDER):
         return "provider's published summary of the event of 19 and 20 October 2025 in us-east-1"
     return f"{path}, named in {loaded.name}"
 
@@ -52,8 +53,12 @@ def timeline_answer(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) ->
         f"{incident.name}: the dependency failed at {format_instant(incident.trigger, zone)} and was back at "
         f"{format_instant(incident.restored_at, zone)}, {span(incident.outage_min)} later."
     ]
+    others = other_events(loaded)
     lasting = [item for item in windows if item.after_min > 0]
-    if lasting:
+    if any(path == "incident.impacts" for path, _ in others):
+        # Nothing is said of windows of another event but that they are.
+        pass
+    elif lasting:
         longest = max(lasting, key=lambda item: item.after_min)
         lines.append(
             f"{len(lasting)} of {counted(len(windows), 'impact window')} {'reaches' if len(lasting) == 1 else 'reach'} past "
@@ -69,6 +74,7 @@ def timeline_answer(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) ->
         lines.append(f"{which} past the restore.")
     else:
         lines.append("The scenario names no file of impact windows, so nothing is split at the restore.")
+    lines += [f"Of another event: {path}: {why}." for path, why in others]
     return sentence_list(lines)
 
 

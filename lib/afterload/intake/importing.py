@@ -27,6 +27,7 @@ from afterload.readers.timeline import Timeline, read_timeline_file, to_csv
 from afterload.scenario import LoadedScenario, Scenario, load_scenario_text
 from afterload.scenario.evidence_schema import Export, Telemetry
 from afterload.scenario.overrides import annotation_at, settle
+from afterload.scenario.reference_event import FOLDER
 from afterload.units import read_instant
 from afterload.yamledit import YamlText
 
@@ -57,7 +58,6 @@ class Wishes:
 
 
 _NOTHING = Wishes()
-REFERENCE = "builtin:incidents/us-east-1-2025-10-20/"
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def _incident_remarks(data: Any, has_metrics: bool, target: Path) -> list[Remark
         )
     for name in ("timeline", "impacts"):
         path = str(incident.get(name) or "")
-        if path.startswith(REFERENCE) and str(incident.get("trigger", ""))[:7] != "2025-10":
+        if path.startswith(FOLDER) and str(incident.get("trigger", ""))[:7] != "2025-10":
             found.append(
                 Remark(
                     "doubt",

@@ -71,6 +71,9 @@ __all__ = [
     "section_in",
 ]
 
+# What helps where a person writes the file itself.
+QUOTES = "; put quotes around it"
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -175,7 +178,7 @@ def _label(value: Any) -> str:
     if isinstance(value, WrittenInt | WrittenFloat):
         value = value.text
     if not isinstance(value, str):
-        raise UnitError(f"{value!r} is not text", "text; put quotes around it")
+        raise UnitError(f"{value!r} is not text", f"text{QUOTES}")
     text = value.strip()
     if not text:
         raise UnitError("is empty", "some text")

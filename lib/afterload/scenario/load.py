@@ -427,7 +427,10 @@ def _ranges(
         return found, left_out, []
     # One that is given its range for this run too keeps it.
     ranged = {str(path[1]) for path in overridden if path[0] == "uncertain" and len(path) > 1}
-    replaced = {dotted(path) for path in overridden} - ranged
+    replaced = {dotted(path) for path in overridden}
+    if replaced & {"incident.trigger", "incident.restored_at"}:
+        replaced.add("incident.outage")
+    replaced -= ranged
     for path in scenario.uncertain:
         if path in replaced:
             # Whoever sets a value for this run asks about that value: its range is of the other one.

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from afterload.errors import UnitError
-from afterload.scenario.fields import Inside, Section, quantity_of, section_in
+from afterload.scenario.fields import QUOTES, Inside, Section, quantity_of, section_in
 from afterload.yamltree import DataPath, YamlTree
 
 __all__ = ["Problem", "dotted", "nearest", "problems_of"]
@@ -152,7 +152,7 @@ def _explain(detail: ErrorDetails, path: DataPath, section: type[Section], name:
     if kind == "bool_type":
         return f"{_shown(seen)} is not a truth value", "true or false"
     if kind == "string_type":
-        return f"{_shown(seen)} is not text", "text; put quotes around it"
+        return f"{_shown(seen)} is not text", f"text{QUOTES}"
     return f"{_shown(seen)}: {detail['msg']}", _wanted(section, name)
 
 

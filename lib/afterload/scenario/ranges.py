@@ -23,6 +23,8 @@ RANGED: Mapping[str, tuple[str, ...]] = {
     "dependencies": ("capacity", "tested_rate", "direct_rate", "attempts_while_failing", "goodput_while_collapsed"),
     "fleets": ("running", "needed", "launches_from"),
 }  # fmt: skip
+# What follows the digits of a quantity.
+_UNIT = re.compile(r"[\d.,_]+(\s*[^\d\s.,_].*)")
 _FACTOR = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
@@ -45,6 +47,15 @@ def _reader(section: Section, field: str) -> tuple[float | None, Callable[[Any],
     if quantity is not None:
         return value, lambda text: quantity.read(text, None)
     return value, read_share if "share" in field or "goodput" in field else read_number
+
+
+def _as_written(end: Any, likely: float, read: Callable[[Any], float]) -> str:
+    """The likely value in the unit that an end of its range is written in; as the field holds it where that has none."""
+    match = _UNIT.fullmatch(end.strip()) if isinstance(end, str) else None
+    try:
+        return f"{likely:,g}" if match is None else f"{likely / read(f'1{match[1]}'):,.6g}{match[1]}"
+    except (UnitError, ZeroDivisionError):
+        return f"{likely:,g}"
 
 
 def read_range(scenario: Scenario, path: str) -> tuple[float, float, float]:
@@ -73,8 +84,9 @@ def read_range(scenario: Scenario, path: str) -> tuple[float, float, float]:
     if field == "attempts_while_failing" and low < 1:
         raise UnitError(f"low {item.low!s} is less than one attempt a request", "1 or more")
     if not low <= likely <= high:
+        value = _as_written(item.low, likely, read)
         raise UnitError(
-            f"low {item.low!s}, the scenario's value and high {item.high!s} are not in order ({low:g}, {likely:g}, {high:g})",
+            f"low {item.low!s}, the scenario's value {value} and high {item.high!s} are not in order",
             "low at or below the value, high at or above it: where the value was changed, give low and high of the new one, or "
             "take the range out",
         )

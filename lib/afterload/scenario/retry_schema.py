@@ -92,7 +92,7 @@ class RetryLimit(Section):
         MaybeNumber, Field(description="Requests let through for one that is accepted (google-adaptive-throttling).")
     ] = None
     attempt_time_s: Annotated[
-        Seconds, Field(gt=0, description="Seconds that one attempt is in flight (envoy-budget).")
+        Seconds, Field(gt=0, description="Time that one attempt is in flight (envoy-budget).")
     ] = 0.1
 
     @model_validator(mode="before")
@@ -145,7 +145,7 @@ class WorkerPool(Section):
     burst_over_s: Annotated[Seconds, Field(description="Time over which they come, evenly; zero: in one instant.")] = (
         0.0
     )
-    item_time_s: Annotated[Seconds, Field(gt=0, description="Seconds that one request takes.")]
+    item_time_s: Annotated[Seconds, Field(gt=0, description="Time that one request takes.")]
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
 

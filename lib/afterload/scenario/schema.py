@@ -211,7 +211,7 @@ class StreamShards(Section):
     shards: Annotated[Count, Field(ge=1, description="Shards or partitions.")]
     parallelisation: Annotated[Count, Field(ge=1, description="Batches in work at once for one shard.")] = 1
     batch_size: Annotated[Count, Field(ge=1, description="Records in one batch.")]
-    batch_time_s: Annotated[Seconds, Field(gt=0, description="Seconds that one batch takes.")]
+    batch_time_s: Annotated[Seconds, Field(gt=0, description="Time that one batch takes.")]
     hottest_share: Annotated[
         MaybeShare, Field(description="Share of the records on the busiest shard; none: evenly spread.")
     ] = None
@@ -284,7 +284,7 @@ class Queue(Section):
             description="Share that later work makes unnecessary, whether or not consumers drop it; none: not known."
         ),
     ] = None
-    item_time_s: Annotated[MaybeSeconds, Field(description="Seconds that one item takes.")] = None
+    item_time_s: Annotated[MaybeSeconds, Field(description="Time that one item takes.")] = None
     drain_cap: Annotated[
         DrainCap | None,
         none_is_none,
@@ -480,8 +480,8 @@ class LaunchLimits(Section):
         Field(lt=1, validate_default=True, description="Share of the limits that other callers in the account use."),
     ] = 0.0
     buckets_full: Annotated[Share, Field(description="How full the buckets are at the restore; 1: full.")] = 1.0
-    boot_time_s: Annotated[Seconds, Field(description="Seconds from launch to a running process.")] = 0.0
-    network_delay_s: Annotated[Seconds, Field(description="Seconds until its network state exists.")] = 0.0
+    boot_time_s: Annotated[Seconds, Field(description="Time from launch to a running process.")] = 0.0
+    network_delay_s: Annotated[Seconds, Field(description="Time until its network state exists.")] = 0.0
 
     @field_validator("instance_burst")
     @classmethod

@@ -16,8 +16,10 @@ from traitlets import Dict as DictTrait
 
 from afterload.errors import AfterloadError, InputError, OverrideError
 from afterload.forms.state.document import Document, open_document
+from afterload.forms.state.event import TIMES, leave_reference_event, left_words
 from afterload.forms.state.fields import field_of, fields_of, skeleton, typed
 from afterload.forms.state.places import Entry, Place, entries, outline, section_at, value_at
+from afterload.forms.state.ranged import mark_ranges, range_of
 from afterload.forms.state.results import Results, read
 from afterload.forms.state.sliders import Slider, sliders_of
 from afterload.plan import build_plan
@@ -42,7 +44,7 @@ class FormState(HasTraits):
         text: the file's text as it would be saved.
         problems: messages by the path of the field; of the whole file under "".
         results: those of the last text that was a scenario. ``is_current`` tells whether that is this text; ``is_whole``
-            whether uncertainty and plan are there too.
+            whether uncertainty and plan are there too. ``is_moved`` tells that sliders were moved since that text.
         notice: the last thing that a person should be told.
         changes: grows with every change of anything above, for views to follow.
     """
@@ -52,6 +54,7 @@ class FormState(HasTraits):
     results = Instance(Results, allow_none=True)
     is_current = Bool(False)
     is_whole = Bool(False)
+    is_moved = Bool(False)
     notice = Unicode()
     changes = Int(0)
     # Changes of where things stand: an item more, another name, another file.
@@ -64,10 +67,12 @@ class FormState(HasTraits):
         self._undo: list[str] = []
         self._redo: list[str] = []
         self._typing: tuple[DataPath, float] | None = None
-        self._dragged: dict[str, tuple[DataPath, Any]] = {}
+        self._dragged: dict[str, tuple[Slider, float]] = {}
+        self._marked: set[str] = set()
         self._snapshots: dict[str, Snapshot] = {}
         self._read: Results | None = None
         self._edited: YamlText | None = None
+        self._left: tuple[str, ...] = ()
         self.pins: dict[str, str] = {}
         self.text = self.document.text
         self._look()
@@ -113,8 +118,8 @@ class FormState(HasTraits):
 
     @property
     def is_saved(self) -> bool:
-        """True where the file on disk holds this text, as far as is known here."""
-        return not self.document.is_new and self.text == self.document.text
+        """True where the file on disk holds what is shown, as far as is known here."""
+        return not self.document.is_new and self.text == self.document.text and not self._dragged
 
     @property
     def can_undo(self) -> bool:
@@ -160,6 +165,9 @@ class FormState(HasTraits):
             return
         field = field_of(section, str(path[-1]))
         value = typed(text, field)
+        if path in TIMES:
+            self._set_time(path, value)
+            return
         with self._edit(path) as edit:
             if value is None and not field.required:
                 edit.remove(path)
@@ -175,6 +183,20 @@ class FormState(HasTraits):
                 edit.rename(path, field.key)
                 path = (*path[:-1], field.key)
             edit.set(path, value)
+
+    def _set_time(self, path: DataPath, value: Any) -> None:
+        """Put a time of the incident; what is of the reference event goes with its times, in the same step."""
+        with self._edit(path) as edit:
+            edit.set(path, value)
+            left = leave_reference_event(edit, path)
+            for name in left:
+                for about in _about(edit.data, ("incident", name)):
+                    edit.remove(about if len(edit.data[about[0]]) > 1 else about[:1])
+        if left:
+            self._left = left
+        if self._left:
+            # It stays while the times are typed.
+            self.notice = left_words(self._left, self.value(("incident", "name")))
 
     def add(self, path: DataPath, name: str = "") -> DataPath:
         """Add an item to the part, list or section at a path, with what it cannot do without left empty; give its path."""
@@ -277,6 +299,7 @@ class FormState(HasTraits):
 
     def _moved(self, words: str) -> None:
         self._typing = None
+        self._left = ()
         self.shape += 1
         self._look()
         self.notice = words
@@ -333,6 +356,7 @@ class FormState(HasTraits):
         self.problems = problems
         self.is_current = found is not None
         if found is not None:
+            self.is_moved = False
             self._read = self.results = found
             self.is_whole = False
         self.changes += 1
@@ -351,12 +375,14 @@ class FormState(HasTraits):
             if self._dragged.pop(slider.key, None) is None:
                 return
         else:
-            self._dragged[slider.key] = written
+            self._dragged[slider.key] = slider, number
+        values = [slider.written(number) for slider, number in self._dragged.values()]
         try:
-            self.results = self._read.changed(list(self._dragged.values())) if self._dragged else self._read
+            self.results = self._read.changed(values) if values else self._read
         except AfterloadError as problem:
             self.notice = str(problem)
             return
+        self.is_moved = not self.is_current
         self.is_whole = self.results.is_whole
         self.changes += 1
 
@@ -370,18 +396,27 @@ class FormState(HasTraits):
         """Write the positions of sliders into the text, as one step."""
         if not self._dragged:
             return
-        values = list(self._dragged.values())
+        moved = list(self._dragged.values())
         self._dragged.clear()
         try:
-            self._write(values)
+            self._write(moved)
         except InputError as problem:
             # The text is written in a way that only a person can change: the results are those of the text again.
             self._look()
             self.notice = str(problem)
+            return
+        left_out = {} if self._read is None else self._read.loaded.outdated
+        names = [range_of(slider) for slider, _ in moved]
+        if self.is_current and any(name in left_out for name in names):
+            self.notice = "; ".join(f"{name}: {left_out[name]}" for name in names if name in left_out)
 
-    def _write(self, values: list[tuple[DataPath, Any]]) -> None:
+    def _write(self, moved: list[tuple[Slider, float]]) -> None:
         with self._edit() as edit:
-            for path, value in values:
+            stood = [self._stood(edit, slider) for slider, _ in moved]
+            mark_ranges(
+                edit, [(was, number, text) for (_, number), (was, text) in zip(moved, stood, strict=True)], self._marked
+            )
+            for path, value in (slider.written(number) for slider, number in moved):
                 if value is None:
                     edit.remove(path)
                     continue
@@ -394,6 +429,12 @@ class FormState(HasTraits):
                     edit.set(path[:-1], {path[-1]: value})
                 else:
                     edit.set(path, value)
+
+    def _stood(self, edit: YamlText, slider: Slider) -> tuple[Slider, Any]:
+        """A slider where the text has it, and its value there as it is written."""
+        sliders = () if self._read is None else sliders_of(self._read.loaded)
+        was = next((item for item in sliders if item.key == slider.key), slider)
+        return was, value_at(edit.data, locate(edit.data, dotted(slider.path), Scenario))
 
     def rest(self) -> None:
         """What there is time for when nothing moves: sliders into the text, uncertainty, the plan, a look at the file."""

@@ -72,6 +72,11 @@ class ReportState(HasTraits):
         self._thread = threading.Thread(target=self._follow, args=(process,), daemon=True)
         self._thread.start()
 
+    @property
+    def written_to(self) -> str:
+        """The folder of the packet, by its whole path; empty text where there is none."""
+        return str(Path(self.files[0]).absolute().parent) if self.files else ""
+
     def wait(self, limit_s: float | None = None) -> None:
         """Wait until the run is over."""
         if self._thread is not None:

@@ -15,6 +15,7 @@ from afterload.plan import Plan
 from afterload.plan.build import planning
 from afterload.plan.worth import edited
 from afterload.scenario import LoadedScenario, Problem
+from afterload.scenario.fields import QUOTES
 from afterload.scenario.load import load_scenario_tree
 from afterload.scenario.problems import dotted
 from afterload.slices import Slices, finished
@@ -101,7 +102,9 @@ def read(text: str | YamlTree, base: Path) -> tuple[LoadedScenario | None, Probl
 
 
 def _placed(problem: Problem, base: Path) -> tuple[str, str]:
-    accepted = f"; accepted: {problem.accepted}" if problem.accepted else ""
+    # A form puts quotes where the file needs them.
+    what = problem.accepted.removesuffix(QUOTES)
+    accepted = f"; accepted: {what}" if what else ""
     if problem.file != str(base) and not problem.file.startswith("--set"):
         # In a file that the scenario names.
         return "", str(problem)

@@ -58,19 +58,40 @@ function name() {{
   }}
 }}
 
-function render({{ el }}) {{
+// While a handle is held, its scale must not change under the pointer.
+function hold(model, is_held) {{
+  if (model.get("is_held") === is_held) return;
+  model.set("is_held", is_held);
+  model.save_changes();
+}}
+
+function render({{ model, el }}) {{
   load();
   let watch = null;
+  const over = new AbortController();
   const begin = requestAnimationFrame(() => {{
     const form = el.closest(".af-form");
     if (!form) return;
     watch = new MutationObserver(name);
     watch.observe(form, {{ childList: true, subtree: true }});
     name();
+    const first = {{ capture: true, signal: over.signal }};
+    form.addEventListener("pointerdown", (event) => {{
+      if (event.target.closest(".widget-slider")) hold(model, true);
+    }}, first);
+    for (const end of ["pointerup", "pointercancel"]) {{
+      globalThis.addEventListener(end, () => hold(model, false), first);
+    }}
+    // The window's own, not that of a part of it.
+    globalThis.addEventListener("blur", (event) => {{
+      if (event.target === globalThis) hold(model, false);
+    }}, first);
   }});
   return () => {{
     cancelAnimationFrame(begin);
     watch?.disconnect();
+    over.abort();
+    hold(model, false);
   }};
 }}
 export default {{ initialize: load, render }};
@@ -78,9 +99,13 @@ export default {{ initialize: load, render }};
 
 
 class ChartRuntime(anywidget.AnyWidget):
-    """What all charts of a page need, sent once; it shows nothing. It also gives the handles of sliders their names."""
+    """What all charts of a page need, sent once; it shows nothing. It also gives the handles of sliders their names.
+
+    ``is_held`` is True while a pointer holds one of them.
+    """
 
     _esm = ""
+    is_held = Bool(False).tag(sync=True)
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(_esm=_runtime(), **traits)

@@ -59,6 +59,7 @@ class Editor:
         # One by one, the plan in slices, so that a hand that moves again waits for one of them at most.
         self.rest = Rest(list(zip((REST_S, 0.0, 0.0, 0.0, PLAN_S), works, strict=True)))
         self.sliders = SlidersView(form, self.group.value)
+        self.results.runtime.observe(lambda change: self.sliders.hold(change["new"]), names="is_held")
         self.group.observe(lambda change: self._look_at(change["new"]), names="value")
         self.outline = OutlineView(form)
         self.variants = VariantsView(form)
@@ -74,7 +75,8 @@ class Editor:
         columns.add_class("af-columns")
         self.box = widgets.VBox([widgets.HTML(STYLE), bar, self.notice, self.asked, self.headline, self.group, columns])
         self.box.add_class("af-form")
-        self._text = form.text
+        self._is_moving = False
+        self._draft: Any = None
         form.observe(lambda _: self._follow(), names="changes")
         form.observe(lambda _: self.outline.rebuild(), names="shape")
         form.observe(lambda _: self._tell(), names="notice")
@@ -98,6 +100,8 @@ class Editor:
         try:
             self.form.open(self.other.value)
             self.other.value = ""
+            # What was asked is about the file before.
+            self.asked.children = []
         except AfterloadError as problem:
             self.form.notice = str(problem)
 
@@ -111,11 +115,10 @@ class Editor:
         except AfterloadError as problem:
             self.form.notice = str(problem)
             if self.form.problems:
-                self.asked.children = [
-                    button(
-                        "Save as a draft", lambda: self._saving(lambda: self.form.save(draft=True)), "With its problems"
-                    )
-                ]
+                self._draft = button(
+                    "Save as a draft", lambda: self._saving(lambda: self.form.save(draft=True)), "With its problems"
+                )
+                self.asked.children = [self._draft]
 
     def _ask_what_counts(self) -> None:
         """Somebody else has written the file: show the difference, then let the person decide."""
@@ -160,13 +163,19 @@ class Editor:
         form = self.form
         self.headline.value = headline_html(form.results, form.is_current)
         self.results.follow()
+        is_first, self._is_moving = form.is_dragging and not self._is_moving, form.is_dragging
+        if is_first or not form.is_dragging:
+            # Changed as soon as a hand moves; nothing of it changes with a further step.
+            self.file.value = file_line(form)
+            self._tell()
         if form.is_dragging:
             self.rest.touch()
             return
-        self.file.value = file_line(form)
-        self._tell()
         self.undo.disabled, self.redo.disabled = not form.can_undo, not form.can_redo
         self.reset.disabled = form.text == form.document.text
+        if self._draft in self.asked.children and not form.problems:
+            # Mended: there is no draft to save.
+            self.asked.children = []
         self.outline.follow()
         self.sliders.follow()
         self.variants.follow()

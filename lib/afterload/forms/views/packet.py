@@ -43,7 +43,9 @@ class PacketView:
         self.run.disabled = self.state.is_running
         words = "".join(f"<p>{escape(line)}</p>" for line in self.state.notice.splitlines())
         files = "".join(f"<li>{_named(file)}</li>" for file in self.state.files)
-        self.notice.value = f'<div role="status">{words}{f"<ul>{files}</ul>" if files else ""}</div>'
+        # Where they are, for whoever looks with something else than this page.
+        folder = f"<p>in {escape(self.state.written_to)}:</p>" if files else ""
+        self.notice.value = f'<div role="status">{words}{folder}{f"<ul>{files}</ul>" if files else ""}</div>'
 
 
 def _named(file: str) -> str:

@@ -39,7 +39,8 @@ class ResultsView:
             Fold("Tables", lambda: [self.tables]),
             Fold("The answer, and what to change first", lambda: [self.changes]),
         )
-        self.box = widgets.VBox([ChartRuntime(), self.sentences, self.drawn, *(fold.box for fold in folds)])
+        self.runtime = ChartRuntime()
+        self.box = widgets.VBox([self.runtime, self.sentences, self.drawn, *(fold.box for fold in folds)])
         self.choose(self.group)
 
     def choose(self, group: str) -> None:

@@ -70,6 +70,7 @@ class SlidersView:
         self.form = form
         self.group = group
         self.rows: dict[str, _Row] = {}
+        self._is_held = False
         self.box = widgets.VBox()
         self.follow()
 
@@ -78,9 +79,14 @@ class SlidersView:
         self.group = group
         self._show()
 
+    def hold(self, is_held: bool) -> None:
+        """A pointer holds a handle: a scale that grew would put it elsewhere under the pointer, so all follow when it lets go."""
+        self._is_held = is_held
+        self.follow()
+
     def follow(self) -> None:
-        """Stand where the scenario stands; while a hand moves one, the others wait."""
-        if self.form.is_dragging:
+        """Stand where the scenario stands; while a hand moves one or holds its handle, all wait."""
+        if self.form.is_dragging or self._is_held:
             return
         sliders = self.form.sliders()
         if [(item.key, item.label) for item in sliders] != [(key, row.slider.label) for key, row in self.rows.items()]:

@@ -14,6 +14,7 @@ from afterload.forms.state.results import Results
 
 __all__ = ["STYLE", "beside", "file_line", "headline_html", "notice", "said", "table_html"]
 
+ALONE = "queue alone so far"
 STYLE = f"<style>{(Path(__file__).resolve().parent / 'form.css').read_text(encoding='utf-8')}</style>"
 
 
@@ -21,8 +22,11 @@ def beside(entry: Entry) -> str:
     """What stands beside a field: what is wrong with it, or else its help."""
     if entry.problems:
         return said(entry.problems)
-    default = f" Default: {entry.field.default}." if entry.field.default not in ("", "none") else ""
-    return f'<span class="af-help">{escape(f"{entry.field.help}{default}")}</span>'
+    field = entry.field
+    default = f" Default: {field.default}." if field.default not in ("", "none") else ""
+    # A bare number is for a key that has the unit in its name, which only a file gives.
+    unit = f" With its unit, as in {field.example}." if field.unit and entry.path[-1] == field.key else ""
+    return f'<span class="af-help">{escape(f"{field.help}{unit}{default}")}</span>'
 
 
 def said(problems: Iterable[str]) -> str:
@@ -46,6 +50,7 @@ def notice(form: FormState) -> str:
     lines = form.problem_lines
     if lines:
         kept = "; the results are those of the last scenario without problems" if form.results is not None else ""
+        kept += ", with sliders as they were moved since" if form.is_moved else ""
         count = "1 problem" if len(lines) == 1 else f"{len(lines)} problems"
         found = "".join(f"<li>{escape(line)}</li>" for line in lines[:8])
         more = "<li>and more</li>" if lines[8:] else ""
@@ -62,9 +67,14 @@ def headline_html(results: Results | None, is_current: bool) -> str:
     """The few numbers that matter."""
     if results is None:
         return '<p class="af-soft">Fill in the team and one queue, call stack, client or fleet: the answers follow at once.</p>'
+    tiles = headline(results.estimates, results.recovery)
+    shown = ["<div>" for _ in tiles]
+    if results.estimates.worst_queue is not None and not results.has_bands:
+        # What everything acting on each other makes of it follows at rest.
+        shown[0], tiles[0] = '<div class="af-pale">', (tiles[0][0], f"{tiles[0][1]}, {ALONE}")
     big = "".join(
-        f'<div><span class="af-big">{escape(number)}</span> <span class="af-big-label">{escape(words)}</span></div>'
-        for number, words in headline(results.estimates, results.recovery)
+        f'{div}<span class="af-big">{escape(number)}</span> <span class="af-big-label">{escape(words)}</span></div>'
+        for div, (number, words) in zip(shown, tiles, strict=True)
     )
     return f'<div class="af-headline{"" if is_current else " af-stale"}">{big}</div>'
 
