@@ -49,9 +49,13 @@ def _item(estimates: Estimates, load: DependencyLoad) -> PlanItem:
         owner=owner,
         apply=(f"# raise the load of {load.name} in a test account until attempts fail: that is its capacity",
                "# let every attempt fail for a minute, and count attempts for each logical request",
-               f"# lower the load until it heals by itself, and compare with {format_rate(load.hidden_capacity)}"),
+               f"# lower the load until it heals by itself, and compare with {format_rate(load.hidden_capacity)}{_mixed(load)}"),
         undo=("# take the load away",),
     )  # fmt: skip
+
+
+def _mixed(load: DependencyLoad) -> str:
+    return ", which is for direct traffic and drains as they mix here" if load.direct > 0 and load.drains > 0 else ""
 
 
 CHANGE = Change(
