@@ -181,8 +181,38 @@ def test_what_ends_a_never_buys_more_than_minutes(bare: Make, line: Make) -> Non
     figure = changes_figure(portfolio)
     assert figure is not None
     assert [(row[0], row[4]) for row in figure.table.rows] == [("Drain cap", "1"), ("Age limit", "0")]
-    assert figure.chart["data"]["values"][0]["change"] == "Drain cap (ends a never at 1 team)"
-    assert "Most: Drain cap (ends a never at 1 team), 0 min stale" in figure.alt
+    assert figure.chart["data"]["values"][0]["change"] == "Ends a never at 1 team: Drain cap"
+    assert "First: Ends a never at 1 team: Drain cap, 0 min stale" in figure.alt
+
+
+def test_minutes_with_the_plan_are_told_by_who_has_an_end_today(bare: Make) -> None:
+    """59 min of one team today stood beside 44 min of two with the plan, as if the one had become the other."""
+    records = [
+        bare("Media", results={"fresh_min": None, "planned_fresh_min": 30.5}),
+        bare("Search", results={"fresh_min": 59.4, "planned_fresh_min": 13.3}),
+    ]
+    words = words_of(build_portfolio(records))
+    assert (
+        "44 min with every open change in place: 13.3 min at 1 team that has an end today, and 30.5 min at 1 team without end "
+        "today"
+    ) in words
+    assert "that has an end today" not in words_of(build_portfolio(records[1:]))
+
+
+def test_a_team_that_is_stale_for_ever_has_a_bar(bare: Make) -> None:
+    records = [
+        bare("Media", results={"fresh_min": None, "planned_fresh_min": 30.5}),
+        bare("Search", results={"fresh_min": 60.0, "planned_fresh_min": 13.3}),
+    ]
+    figure = stale_figure(build_portfolio(records))
+    assert figure is not None
+    first = figure.chart["data"]["values"][0]
+    assert (first["team"], first["case"], first["says"]) == ("Media", "today", "never")
+    assert first["minutes"] > 60
+    assert "longer than every time that ends" in figure.notes[0]
+    whole = stale_figure(build_portfolio(records[1:]))
+    assert whole is not None
+    assert not whole.notes
 
 
 def test_a_change_that_ends_a_never_and_buys_minutes_tells_of_both(bare: Make, line: Make) -> None:

@@ -25,6 +25,8 @@ CHANGES_METHOD = (
     "summed over the lines that buy and drop more. Two changes at one team overlap, so bars do not add up."
 )
 _SHORT = 44
+# A bar of "never" is drawn this much longer than the longest that ends.
+NEVER_LENGTH = 1.15
 
 
 def _minutes(minutes: float | None) -> str:
@@ -34,7 +36,7 @@ def _minutes(minutes: float | None) -> str:
 def stale_figure(portfolio: Portfolio) -> Figure | None:
     """Minutes stale today and with the plan, of the teams that are stale longest; None where none is stale.
 
-    A team that is stale without end has no bar: it stands first in the table.
+    "Never" is drawn longer than every time that there is, and says so.
     """
 
     def longest(row: Row) -> tuple[bool, float]:
@@ -52,48 +54,49 @@ def stale_figure(portfolio: Portfolio) -> Figure | None:
         )
         for row in shown
     )
-    finite = sorted(
-        (row for row in stale if row.results["fresh_min"] is not None),
-        key=lambda row: (-row.results["fresh_min"], row.id),
-    )[:MOST_TEAMS]
-    shown_as = _cut([portfolio.names[row.id] for row in finite])
+    names = ("fresh_min", "planned_fresh_min")
+    known = [row.results[name] for row in shown for name in names if row.results[name] is not None]
+    endless, never = NEVER_LENGTH * max([*known, 1.0]), len(known) < 2 * len(shown)
+    shown_as = _cut([portfolio.names[row.id] for row in shown])
     values = [
-        {"team": team, "case": case, "minutes": row.results[name]}
-        for team, row in zip(shown_as, finite, strict=True)
-        for case, name in (("today", "fresh_min"), ("with the plan", "planned_fresh_min"))
-        if row.results[name] is not None
+        {
+            "team": team,
+            "case": case,
+            "minutes": endless if row.results[name] is None else row.results[name],
+            "says": _minutes(row.results[name]),
+            **({"never": "never" if row.results[name] is None else ""} if never else {}),
+        }
+        for team, row in zip(shown_as, shown, strict=True)
+        for case, name in zip(("today", "with the plan"), names, strict=True)
     ]
-    never = sum(row.results["fresh_min"] is None for row in stale)
-    notes = [f"Teams that are stale without end have no bar: {never:,}."] if never else []
+    notes = ["A bar of “never” is drawn longer than every time that ends."] if never else []
     if len(stale) > len(shown):
         notes.append(f"The {len(shown)} teams that are stale longest of {len(stale):,}; the portfolio has them all.")
-    chart = (
-        chart_of(values)
-        .mark_bar()
-        .encode(
-            y=alt.Y("team", type="nominal", sort=[item["team"] for item in values], title=None),
-            x=alt.X("minutes", type="quantitative", title="minutes from the restore to first-attempt age at baseline"),
-            yOffset=alt.YOffset("case", type="nominal", sort=["today", "with the plan"]),
-            color=alt.Color(
-                "case", type="nominal", title=None,
-                scale=alt.Scale(domain=["today", "with the plan"], range=[BEFORE, AFTER]),
-            ),
-            tooltip=[
-                alt.Tooltip("team", type="nominal"), alt.Tooltip("case", type="nominal"),
-                alt.Tooltip("minutes", type="quantitative", format=",.1f"),
-            ],
-        )
+    base = chart_of(values).encode(
+        y=alt.Y("team", type="nominal", sort=[item["team"] for item in values], title=None),
+        x=alt.X("minutes", type="quantitative", title="minutes from the restore to first-attempt age at baseline"),
+        yOffset=alt.YOffset("case", type="nominal", sort=["today", "with the plan"]),
+        tooltip=[
+            alt.Tooltip("team", type="nominal"), alt.Tooltip("case", type="nominal"),
+            alt.Tooltip("says", type="nominal", title="minutes"),
+        ],
     )  # fmt: skip
+    colour = alt.Color(
+        "case", type="nominal", title=None, scale=alt.Scale(domain=["today", "with the plan"], range=[BEFORE, AFTER])
+    )
+    chart = base.mark_bar().encode(color=colour)
+    if never:
+        chart += base.mark_text(align="right", dx=-4, color="white").encode(text=alt.Text("never", type="nominal"))
     first = f"{rows[0][0]}: {rows[0][1]} today, {rows[0][2]} with the plan"
     return Figure(
         title="Stale longest, today and with the plan",
-        chart=finish(chart, max(160, 24 * len(finite)), "Minutes stale by team"),
+        chart=finish(chart, max(160, 24 * len(shown)), "Minutes stale by team"),
         table=Table(
             ("Team", "Minutes stale today", "With the plan"), rows, frozenset({"Minutes stale today", "With the plan"})
         ),
         source="scenarios of the teams",
         method=STALE_METHOD,
-        alt=f"Bars of minutes stale for {len(finite)} teams, today and with the plan. Longest: {first}.",
+        alt=f"Bars of minutes stale for {counted(len(shown), 'team')}, today and with the plan. Longest: {first}.",
         notes=tuple(notes),
     )
 
@@ -171,13 +174,13 @@ def changes_figure(portfolio: Portfolio) -> Figure | None:
         table=Table(columns, rows, frozenset(columns[1:])),
         source="plans of the teams",
         method=CHANGES_METHOD,
-        alt=f"Bars of minutes stale and of drain bought by {counted(len(shown), 'change')}. Most: {_most(shown[0])}.",
+        alt=f"Bars of minutes stale and of drain bought by {counted(len(shown), 'change')}. First: {_most(shown[0])}.",
     )
 
 
 def _named(item: ChangeTotal) -> str:
-    """A change with what its bars cannot show: that it ends what has no end today."""
-    return f"{item.title} (ends a never at {counted(item.ends_never, 'team')})" if item.ends_never else item.title
+    """A change behind what its bars cannot show, where no label is cut: that it ends what has no end today."""
+    return f"Ends a never at {counted(item.ends_never, 'team')}: {item.title}" if item.ends_never else item.title
 
 
 def _most(item: ChangeTotal) -> str:

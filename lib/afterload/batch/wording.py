@@ -145,6 +145,22 @@ def _was(portfolio: Portfolio, name: str, unit: str = "") -> str:
     return f"{trend.word}, {format_count(trend.before)}{unit} in the last run{after}{over}"
 
 
+def _other_teams(portfolio: Portfolio) -> str:
+    """Which part of the minutes with the plan is of teams that have no end today; no words where there are none."""
+    times = [
+        (row.results["fresh_min"], row.results["planned_fresh_min"]) for row in portfolio.rows if row.results["couples"]
+    ]
+    ended = [planned for today, planned in times if today is None and planned is not None]
+    both = [planned for today, planned in times if today is not None and planned is not None]
+    if not ended:
+        return ""
+    new = f"{format_minutes(sum(ended))} at {counted(len(ended), 'team')} without end today"
+    if not both:
+        return f": {new}"
+    have = "has" if len(both) == 1 else "have"
+    return f": {format_minutes(sum(both))} at {counted(len(both), 'team')} that {have} an end today, and {new}"
+
+
 def headline(portfolio: Portfolio) -> tuple[dict[str, str], ...]:
     """The big numbers: what each is, a sentence below it, and how it moved."""
     totals = portfolio.totals
@@ -166,7 +182,7 @@ def headline(portfolio: Portfolio) -> tuple[dict[str, str], ...]:
         },
         {
             "big": f"{format_count(totals.planned_stale_min)} min",
-            "label": f"with every open change in place{planned_never}",
+            "label": f"with every open change in place{_other_teams(portfolio)}{planned_never}",
             "was": _was(portfolio, "planned_stale_min", " min"),
         },
         {
