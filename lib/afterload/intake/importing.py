@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from zoneinfo import ZoneInfo
 from afterload.errors import InputError, NotFoundError, UnitError
 from afterload.files import write_whole
 from afterload.findings.telemetry import read_telemetry
-from afterload.intake.cloud import cloud_missing, cloud_proposals
+from afterload.intake.cloud import cloud_conflicts, cloud_missing, cloud_proposals
 from afterload.intake.fill import fill
 from afterload.intake.metrics import Assigned, assign, metric_proposals, read_assignment
 from afterload.intake.proposal import Account, Missing, Proposal
@@ -160,7 +161,13 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
     assigned, remarks = _assigned(read, wishes, data, from_cloud, Path(target))
     from_metrics, missing, doubts = _metrics(assigned, data, wishes)
     timeline = Timeline.joined(item.timeline for item in read if item.timeline is not None)
-    remarks += [*_incident_remarks(data, bool(assigned), Path(target)), *inventory.remarks, *doubts, *timeline.remarks]
+    remarks += [
+        *_incident_remarks(data, bool(assigned), Path(target)),
+        *cloud_conflicts(inventory),
+        *inventory.remarks,
+        *doubts,
+    ]
+    remarks += timeline.remarks
     remarks += [remark for item in read if item.metrics is not None for remark in item.metrics.remarks]
     proposals = [*given, *from_cloud, *from_metrics]
     beside: dict[Path, str] = {}
@@ -169,7 +176,9 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
         beside[path] = to_csv(timeline)
         proposals.append(Proposal(_place_of_timeline(data), path.name, None, note=f"{len(timeline.events)} events"))
     with _standing(beside):
-        account = fill(text, target, proposals, [*cloud_missing(inventory, data), *missing], remarks, wishes.rejected)
+        account = fill(text, target, proposals, (), remarks, wishes.rejected)
+        lacking = cloud_missing(inventory, _with_given(YamlText(account.text, str(target)).data, given))
+        account = replace(account, missing=(*lacking, *missing))
         edit = YamlText(account.text, str(target))
         _attach(edit, read, assigned, wishes, Path(target))
         problem = _problem(edit.text, target)
@@ -342,6 +351,18 @@ def _by_hand(values: Mapping[str, Any], data: Any) -> list[Proposal]:
         # A name of another event would stand at the top of every page.
         day = str(values["incident.trigger"])[:10]
         found.append(Proposal(("incident", "name"), f"incident of {day}", "default", source="the day of its trigger"))
+    return found
+
+
+def _with_given(data: Any, given: Iterable[Proposal]) -> Mapping[str, Any]:
+    """The scenario with what a person gives, also where it is held back: nobody is asked for that again."""
+    found: dict[str, Any] = copy.deepcopy(data or {})
+    for item in given:
+        here = found
+        for key in item.path[:-1]:
+            below = here.get(str(key))
+            here = here.setdefault(str(key), {}) if isinstance(below, dict) or below is None else {}
+        here.setdefault(str(item.path[-1]), item.value)
     return found
 
 
