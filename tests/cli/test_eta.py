@@ -331,6 +331,19 @@ def test_a_wrong_call_says_so(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_every_option_that_cannot_be_read_is_named(afterload: Run) -> None:
+    options = {
+        "depth": "200k", "age": "95", "arrival": "4", "service": "fast", "in-flight": "few", "errors": "some",
+        "attempts": "9", "at": "2025-10-20T03:05", "tested": "50", "direct": "x", "item-time": "3", "tries": "many",
+        "cap": "-1", "restored": "then", "objective": "soon", "zone": "Mars/Base",
+    }  # fmt: skip
+    done = afterload("eta", ORDERS, *(part for name, value in options.items() for part in (f"--{name}", value)))
+    assert done.code == 3
+    assert {line.removeprefix("error: ").split()[0] for line in done.err.splitlines()} == {
+        f"--{name}" for name in options
+    }
+
+
 def test_a_file_that_is_no_log_is_left_alone(afterload: Run, tmp_path: Path) -> None:
     other = tmp_path / "notes.txt"
     other.write_text("not a log\n", "utf-8")

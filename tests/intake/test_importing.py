@@ -185,6 +185,22 @@ def test_a_file_of_no_kind_says_why_kind_by_kind(tmp_path, content):
     assert str(tmp_path / "x") in str(caught.value)
 
 
+def test_every_file_that_cannot_be_read_is_named(tmp_path, truth):
+    good = metrics(tmp_path, truth)
+    (tmp_path / "unknown.json").write_text('{"foo": 1}')
+    (tmp_path / "cut.json").write_text('{"AutoScalingGroups": [{"AutoScalingGroupName": "a"')
+    files = [
+        *([good] if not isinstance(good, list | tuple) else good),
+        *(tmp_path / name for name in ("unknown.json", "cut.json", "no.json")),
+    ]
+    with pytest.raises(InputError) as problem:
+        import_files(files, new_scenario(truth), tmp_path / "t.yaml")
+    lines = str(problem.value).splitlines()
+    assert [name in line for name, line in zip(("unknown.json", "cut.json", "no.json"), lines, strict=True)] == [
+        True
+    ] * 3
+
+
 def test_no_such_file(tmp_path):
     with pytest.raises(NotFoundError, match="no such file"):
         read_any(tmp_path / "x")

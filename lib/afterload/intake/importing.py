@@ -122,6 +122,22 @@ def read_any(path: str | Path, wishes: Wishes = _NOTHING) -> Read:
     )
 
 
+def _read_all(paths: Sequence[str | Path], wishes: Wishes) -> list[Read]:
+    """Every file. Raises :class:`InputError` that names all that cannot be read."""
+    read: list[Read] = []
+    wrong: list[InputError] = []
+    for path in paths:
+        try:
+            read.append(read_any(path, wishes))
+        except InputError as problem:
+            wrong.append(problem)
+    if len(wrong) == 1:
+        raise wrong[0]
+    if wrong:
+        raise InputError("\n".join(dict.fromkeys(map(str, wrong))))
+    return read
+
+
 def _read_cloud(name: str, subject: str | None, wishes: Wishes) -> Inventory:
     try:
         return read_cloud_file(name, subject=subject)
@@ -151,7 +167,7 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
     """
     if wishes.zone is None:
         wishes = replace(wishes, zone=_zone_of(text, target))
-    read = [_as_named(read_any(path, wishes), Path(target), wishes.dates) for path in paths]
+    read = [_as_named(item, Path(target), wishes.dates) for item in _read_all(paths, wishes)]
     # What a person says stands first: the incident's times decide what metrics mean.
     given = _by_hand(wishes.values, YamlText(text, str(target)).data)
     said = fill(text, target, given, rejected=wishes.rejected)
