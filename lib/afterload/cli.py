@@ -144,14 +144,19 @@ def check(file: str | None, example: str | None, overrides: tuple[str, ...]) -> 
     from afterload.coupling import couple, estimate_recovery
     from afterload.estimates import estimate
     from afterload.figures.answer import spread_sentences
-    from afterload.figures.recovery import differing_queues, differing_sentences
+    from afterload.figures.recovery import dependency_sentences, differing_queues, differing_sentences
     from afterload.figures.summary import summary
 
     estimates = estimate(loaded)
     coupling = couple(loaded)
     recovery = None if coupling is None else estimate_recovery(coupling)
     echo("\n".join(summary(estimates, differing_queues(recovery, estimates.queues))))
-    for line in (*spread_sentences(estimates, recovery), *differing_sentences(recovery, estimates.queues)):
+    lines = (
+        *dependency_sentences(recovery),
+        *spread_sentences(estimates, recovery),
+        *differing_sentences(recovery, estimates.queues),
+    )
+    for line in lines:
         echo(line)
 
 

@@ -163,6 +163,31 @@ def test_refusing_imports_nothing_that_runs_chapters(scenario: Path) -> None:
     assert done.stdout.splitlines() == ["3", "[]"]
 
 
+def test_check_tells_of_a_dependency_that_stays_down(afterload: Run) -> None:
+    orders = "builtin:scenarios/orders.yaml"
+    assert "Dependency orders-table" not in afterload("check", orders).out
+    done = afterload("check", orders, "--set", "dependencies.orders-table.state_at_restore=collapsed")
+    assert (
+        "\nDependency orders-table: collapsed without end at these rates; at most 163,800/min of attempts.\n"
+        in done.out
+    )
+
+
+def test_every_wrong_override_is_named(afterload: Run) -> None:
+    wrong = (
+        "queues.orders.arival_rate=4/s", "incident.trigger=yesterday", "queues.nope.order=fifo",
+        "queues.orders.stream.nope=1", "recovery_objective=soon", "recovery_objective.x=1",
+    )  # fmt: skip
+    done = afterload("check", "builtin:scenarios/orders.yaml", *(part for item in wrong for part in ("--set", item)))
+    assert done.code == 3
+    told = [line.partition("--set ")[2].partition(":")[0] for line in done.err.splitlines()]
+    assert sorted(told) == sorted(item.partition("=")[0] for item in wrong)
+    assert "nearest: queues.orders.arrival_rate" in done.err
+    forms = afterload("check", "builtin:scenarios/orders.yaml", "--set", "one", "--set", "two")
+    assert "--set one: is not of the form" in forms.err
+    assert "--set two: is not of the form" in forms.err
+
+
 def test_check_says_what_it_read(afterload: Run, scenario: Path) -> None:
     done = afterload("check", scenario)
     assert (done.code, done.err) == (0, "")

@@ -54,7 +54,7 @@ def test_what_is_given_here_goes_over_the_scenario(afterload: Run) -> None:
     by_set = json.loads(afterload(*base, "--set", "queues.orders.service_rate=2400/min").out)
     assert by_set["empty_min"]["p50"] == pytest.approx(172, rel=1e-3)
     failing = json.loads(afterload(*base, "--errors", "40 %", "--tries", "3").out)
-    assert failing["safe_cap"]["rate_per_min"] == 400
+    assert failing["safe_cap"]["rate_per_min"] == 390
     assert failing["dependency_failing"] is True
 
 
@@ -122,7 +122,10 @@ def test_a_scenario_that_names_a_log_brings_its_readings(afterload: Run) -> None
     live = "builtin:scenarios/orders-live.yaml"
     done = afterload("eta", live)
     assert done.code == 0, done.err
-    assert done.out.startswith("orders: the dependency fails, so the drain must wait; if it went on as now, empty in ")
+    assert done.out.startswith(
+        "orders: the dependency fails, so the drain must wait; at the safe cap of 300/min it does not drain; if it went on as "
+        "now, at 1,117/min, which is above the safe cap, empty in "
+    )
     assert "The drain slowed at about 03:33 EDT" in done.out
     assert "7 readings, the last 4 used" in done.out
     one_more = afterload("eta", live, "--depth", "87100", "--at", "2026-05-12T03:58-04:00")
@@ -326,6 +329,19 @@ def test_a_wrong_call_says_so(
     assert "rror: " in done.err
     assert "Traceback" not in done.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_every_option_that_cannot_be_read_is_named(afterload: Run) -> None:
+    options = {
+        "depth": "200k", "age": "95", "arrival": "4", "service": "fast", "in-flight": "few", "errors": "some",
+        "attempts": "9", "at": "2025-10-20T03:05", "tested": "50", "direct": "x", "item-time": "3", "tries": "many",
+        "cap": "-1", "restored": "then", "objective": "soon", "zone": "Mars/Base",
+    }  # fmt: skip
+    done = afterload("eta", ORDERS, *(part for name, value in options.items() for part in (f"--{name}", value)))
+    assert done.code == 3
+    assert {line.removeprefix("error: ").split()[0] for line in done.err.splitlines()} == {
+        f"--{name}" for name in options
+    }
 
 
 def test_a_file_that_is_no_log_is_left_alone(afterload: Run, tmp_path: Path) -> None:

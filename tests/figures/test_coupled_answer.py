@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from afterload.chapters import Workbook
+from afterload.coupling import couple, estimate_recovery
+from afterload.figures.recovery import dependency_sentences
 from afterload.resources import resource
 from afterload.scenario import load_scenario, load_scenario_text
 
@@ -177,3 +182,20 @@ def test_what_is_simulated_from_the_restore_on_has_no_line_before_it():
     words = "Attempts and instances in service are simulated from the restore on"
     assert words in figure.alt
     assert any(words in note for note in figure.notes)
+
+
+def with_result(found, result):
+    today = replace(found.today, trace=replace(found.today.trace, result=result))
+    return replace(found, today=today)
+
+
+def test_a_collapse_is_told_with_how_long_it_lasts():
+    found = estimate_recovery(couple(load_scenario(ORDERS)))
+    assert dependency_sentences(found) == []
+    result = replace(found.today.result, time_collapsed_min=np.array([[12.0]]), healed_at_min=np.array([[12.0]]))
+    (line,) = dependency_sentences(with_result(found, result))
+    assert line.startswith("Dependency orders-table: collapsed for 12 min after the restore, then heals; at most ")
+    late = replace(result, healed_at_min=np.array([[np.nan]]), never=np.array([False]))
+    (line,) = dependency_sentences(with_result(found, late))
+    assert "collapsed, and not healed within " in line
+    assert "where the simulation ends" in line

@@ -242,11 +242,11 @@ def test_beside_a_healthy_dependency_only_old_work_limits_and_removal_wait() -> 
 
 
 def test_while_it_fails_the_cap_comes_from_hidden_capacity_and_drains_wait() -> None:
-    """3,000/min at 3 attempts a request bear 1,000/min; 600/min direct leave 400/min: 13 at once at 2 s."""
+    """3,000/min at 3 attempts a request bear 1,000/min; 600/min direct leave 400/min: 13 at once at 2 s, which is 390/min."""
     answer = at_rates(TABLE, seen(0, 206_437, 172, error_share=0.4))
     assert answer.failing is True
     cap = cap_of(answer)
-    assert (cap.bears_per_min, cap.rate_per_min, cap.concurrency) == (1_000, 400, 13)
+    assert (cap.bears_per_min, cap.rate_per_min, cap.concurrency) == (1_000, 390, 13)
     assert [step.state for step in answer.steps[:4]] == ["do", "do", "may go", "wait"]
     assert answer.next_min == 5
 
@@ -279,6 +279,42 @@ def test_consumers_above_the_safe_cap_are_to_be_capped() -> None:
     assert cap_of(answer).excess_per_min == pytest.approx(200)
     lower = at_rates(TABLE, cap=200)
     assert "200 at once is above the safe one" in lower.steps[3].why
+
+
+def test_the_safe_cap_is_one_number_wherever_it_stands() -> None:
+    """58/s less 5/s leave 3,180/min; 15 at once at 0.3 s are 3,000/min, 16 would be 3,200/min."""
+    side = Side("thumbs", 3_480, 300, 0, None)
+    answer = live([seen(0, 228_000, 95)], Known(side=side, item_time_s=0.3, service=stated(3_300)))
+    assert (cap_of(answer).concurrency, cap_of(answer).rate_per_min) == (15, pytest.approx(3_000))
+    text = "\n".join(live_lines(answer))
+    assert "at the safe cap of 3,000/min" in text
+    assert "Safe cap: 15 at once, 3,000/min" in text
+    assert "one more at once would be above the 3,180/min that are left" in text
+    # 3,100/min are within what is left, and above what a cap in whole items at once can let through.
+    between = live([seen(0, 228_000, 95)], Known(side=side, item_time_s=0.3, service=stated(3_100)))
+    assert between.capped is not None
+    assert cap_of(between).excess_per_min == pytest.approx(100)
+
+
+def test_while_nothing_can_be_told_no_line_tells_it() -> None:
+    known = Known(
+        arrival=stated(2_400), service=stated(3_300), restored_at=START, objective_min=120, side=TABLE, item_time_s=2
+    )
+    answer = live([seen(0, 180_000), seen(10, 175_000), seen(20, 185_000)], known)
+    assert answer.kind == "unknown"
+    lines = live_lines(answer)
+    assert "whether it drains or grows cannot be told" in lines[0]
+    assert lines[1] == "First attempts: not known yet."
+    assert lines[2].startswith("Net rate, not sure yet: from a growth of ")
+    assert " to a drain of " in lines[2]
+    text = "\n".join(lines)
+    for words in ("Grows by", "Drains by", "not reached", "readings show a growth", "readings show a drain"):
+        assert words not in text
+    late = live_lines(live(answer.readings, replace(known, restored_at=START - timedelta(hours=3))))
+    assert (
+        late[1]
+        == "First attempts: not known yet; the objective of 2 h after the restore is missed by 1 h 20 min already."
+    )
 
 
 def test_other_queues_and_control_traffic_take_their_part() -> None:

@@ -70,7 +70,7 @@ def test_later_on_a_ramp_the_rest_of_it_counts() -> None:
     assert early.kind == "growing"
     line = live_lines(early)[0]
     assert "not draining now: grows by 899." in line
-    assert "By the ramp of its consumers it is empty in" in line
+    assert "; by the ramp of its consumers empty in" in line
 
 
 @pytest.mark.parametrize("share", ["none", "9 %", "30 %"])
@@ -154,7 +154,8 @@ def test_a_drain_above_the_safe_cap_tells_the_time_at_the_cap_beside_it() -> Non
     assert answer.capped is not None
     assert answer.capped.p50 == pytest.approx(estimate(held).queues["orders"].drain_min, rel=1e-3)
     first, second = live_lines(answer)[:2]
-    assert "at 6,000/min, which is above the safe cap; at the safe cap of 2,400/min in 2 h 52 min (P10 " in first
+    assert first.startswith("orders: at the safe cap of 2,400/min empty in 2 h 52 min (P10 ")
+    assert "; at 6,000/min, which is above the safe cap, empty in 43 min (P10 " in first
     assert second.endswith(
         "; at the safe cap the objective of 2 h after the restore is missed by 52 min; at 6,000/min it is met."
     )
@@ -182,7 +183,9 @@ def test_a_safe_cap_below_arrivals_is_never_an_objective_that_is_met() -> None:
     assert answer.capped is not None
     assert answer.capped.p50 is None
     first, second = live_lines(answer)[:2]
-    assert first.endswith("at the safe cap of 900/min it does not drain.")
+    assert first.startswith(
+        "orders: at the safe cap of 900/min it does not drain; at 6,000/min, which is above the safe cap, "
+    )
     assert second.endswith(
         "at the safe cap the objective of 4 h after the restore is not reached; at 6,000/min it is met."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from afterload.estimates import estimate
 from afterload.figures.launches import launches_answer
 from afterload.figures.summary import summary
-from afterload.intake.cloud import cloud_missing, cloud_proposals
+from afterload.intake.cloud import cloud_conflicts, cloud_missing, cloud_proposals
 from afterload.intake.fill import fill
 from afterload.intake.proposal import Proposal, duration_text
 from afterload.readers.reading import Inventory, Observation, Origin
@@ -47,6 +48,46 @@ def imported(text, observations, **options):
 
 def fate(account, name):
     return {item.proposal.name: (item.fate, item.reason) for item in account.outcomes}[name]
+
+
+def test_what_a_plan_would_set_is_accounted_for_and_not_written():
+    planned = [replace(item, origin=replace(item.origin, planned=True)) for item in mapping(cap=20)]
+    account = imported(ORDERS, planned)
+    word, reason = fate(account, "queues.orders.drain_cap")
+    assert word == "planned"
+    assert reason == "not in force before the plan is applied: --set queues.orders.drain_cap=... gives it"
+    assert not account.changes
+    # What is in force counts, also where the plan is newer.
+    later = [replace(item, origin=replace(item.origin, exported_at=THEN + timedelta(days=1))) for item in planned]
+    account = imported(ORDERS, [*mapping(cap=30), *later])
+    loaded = load_scenario_text(account.text, "orders.yaml")
+    assert loaded.scenario.queues["orders"].drain_cap.concurrency == 30
+    assert cloud_conflicts(Inventory((*mapping(cap=30), *later))) == []
+
+
+def group(desired, file, at=THEN):
+    return observed("autoscaling.group", "workers", at, file, desired=desired)
+
+
+def test_files_that_contradict_each_other_are_both_in_the_account():
+    older, newer = group(80, "groups.json"), group(60, "state.json", THEN + timedelta(days=1))
+    seen = [*older, *newer]
+    account = imported(ORDERS, seen)
+    needed = next(item.proposal for item in account.outcomes if item.proposal.name == "fleets.workers.needed")
+    assert needed.value == 60
+    assert needed.note.startswith("groups.json says 80")
+    (remark,) = cloud_conflicts(Inventory(tuple(seen)))
+    assert (remark.kind, remark.file) == ("doubt", "state.json")
+    for words in (
+        "autoscaling.group workers, desired: 60 here",
+        "80 in groups.json",
+        "60 counts, since it was exported last",
+    ):
+        assert words in remark.text
+    (same_day,) = cloud_conflicts(Inventory((*older, *group(60, "state.json"))))
+    assert same_day.file == "groups.json"
+    assert "80 counts, since of the same date, its file is given first" in same_day.text
+    assert cloud_conflicts(Inventory((*older, *group(80, "state.json")))) == []
 
 
 def test_a_mapping_is_matched_with_the_queue_that_it_reads():
@@ -193,7 +234,9 @@ def test_a_fleet_takes_what_an_export_can_tell():
         "fleets.checkout-api.resources.auto_scaling_group": "same",
         "fleets.checkout-api.removal_automation": "kept",
     }
-    assert any("GroupInServiceInstances" in item.command for item in account.missing)
+    assert not any("GroupInServiceInstances" in item.command for item in account.missing)
+    elsewhere = imported(ORDERS, observed("autoscaling.group", "another", desired=4000, in_service=3900))
+    assert any("GroupInServiceInstances" in item.command for item in elsewhere.missing)
 
 
 def test_what_could_not_be_learned_comes_with_its_command():

@@ -151,6 +151,24 @@ def test_values_by_hand_are_guessed_and_wishes_are_kept(tmp_path):
     assert loaded.scenario.queues["orders"].resources.event_source_mapping is None
 
 
+def test_what_is_given_by_hand_is_not_asked_for_again(tmp_path):
+    groups = tmp_path / "groups.json"
+    group = {"AutoScalingGroupName": "workers", "MinSize": 1, "MaxSize": 9, "DesiredCapacity": 6}
+    groups.write_text(json.dumps({"AutoScalingGroups": [group]}))
+    text = base_scenario("Orders", "Europe/Berlin")
+    asked = import_files([groups], text, tmp_path / "t.yaml").account
+    wishes = Wishes(values={"fleets.workers.running": 4, "fleets.workers.launch.boot_time": "90 s"})
+    account = import_files([groups], text, tmp_path / "t.yaml", wishes).account
+    told = {item.name for item in asked.missing} - {item.name for item in account.missing}
+    assert told == {
+        "fleet workers: instances in service at the restore",
+        "fleet workers: launch.boot_time, from launch to a running process",
+    }
+    assert {"fleets.workers.running", "fleets.workers.launch.boot_time"} <= {
+        item.proposal.name for item in account.of("new")
+    }
+
+
 def test_what_a_file_is_its_content_tells(tmp_path, truth):
     (tmp_path / "a.txt").write_text(json.dumps(MAPPING))
     (tmp_path / "b.txt").write_text("at,event\n2025-10-20T01:00Z,latency up\n")
@@ -165,6 +183,22 @@ def test_a_file_of_no_kind_says_why_kind_by_kind(tmp_path, content):
     with pytest.raises(InputError, match=r"no file that can be imported; as metrics: .*; as a timeline: ") as caught:
         read_any(tmp_path / "x")
     assert str(tmp_path / "x") in str(caught.value)
+
+
+def test_every_file_that_cannot_be_read_is_named(tmp_path, truth):
+    good = metrics(tmp_path, truth)
+    (tmp_path / "unknown.json").write_text('{"foo": 1}')
+    (tmp_path / "cut.json").write_text('{"AutoScalingGroups": [{"AutoScalingGroupName": "a"')
+    files = [
+        *([good] if not isinstance(good, list | tuple) else good),
+        *(tmp_path / name for name in ("unknown.json", "cut.json", "no.json")),
+    ]
+    with pytest.raises(InputError) as problem:
+        import_files(files, new_scenario(truth), tmp_path / "t.yaml")
+    lines = str(problem.value).splitlines()
+    assert [name in line for name, line in zip(("unknown.json", "cut.json", "no.json"), lines, strict=True)] == [
+        True
+    ] * 3
 
 
 def test_no_such_file(tmp_path):

@@ -293,7 +293,7 @@ def test_an_unknown_path_names_the_nearest(given: str, refusal: Refusal) -> None
         (f"{RATE}=1/min", f"{RATE}_per_min=2"),
         (f"{RATE}_per_s=1", f"{RATE}=2/min"),
         ("queues.orders.retention=1 h", "queues.orders.retention_s=60"),
-        (f"{RATE}.hour_of_day_per_min=[1]", f"{RATE}=2/min"),
+        (f"{RATE}.hour_of_day_per_min={[1] * 24}", f"{RATE}=2/min"),
         ("queues.orders.drain_cap.concurrency=4", "queues.orders.drain_cap=none"),
         ("call_stacks.checkout.layers.1.tries=4", "call_stacks.checkout.layers.gateway.tries=3"),
     ],

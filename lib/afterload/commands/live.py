@@ -83,6 +83,7 @@ def eta(file: str | None, overrides: tuple[str, ...], **given: Any) -> None:
         refuse_without_folder(given["log"])
     loaded, named = _loaded(file, overrides)
     now = datetime.now(UTC).replace(microsecond=0)
+    _refuse_unreadable(given, loaded)
     zone = _read("zone", given, read_zone)
     log = named if given["log"] is None else Path(given["log"])
     team_zone = zone if loaded is None else loaded.scenario.time_zone
@@ -128,6 +129,36 @@ def _read(name: str, given: dict[str, Any], read: Callable[[Any], T]) -> T | Non
         return read(value)
     except UnitError as problem:
         raise InputError(f"--{name} {problem}") from None
+
+
+def _refuse_unreadable(given: dict[str, Any], loaded: LoadedScenario | None) -> None:
+    """Name every option whose value cannot be read, not only the first."""
+    from afterload.findings.live_given import read_attempts, read_item_time_s
+
+    local: tzinfo = datetime.now().astimezone().tzinfo or UTC
+    zone = local if loaded is None else loaded.scenario.time_zone
+    wrong: list[str] = []
+    try:
+        zone = _read("zone", given, read_zone) or zone
+    except InputError as problem:
+        wrong.append(str(problem))
+
+    def instant(text: Any) -> datetime:
+        return read_instant(text, zone)
+
+    readers: dict[str, Callable[[Any], Any]] = {
+        "depth": read_count, "age": read_duration_min, "arrival": read_rate_per_min, "service": read_rate_per_min,
+        "in-flight": read_count, "errors": read_share, "attempts": read_rate_per_min, "at": instant,
+        "tested": read_rate_per_min, "direct": read_rate_per_min, "item-time": read_item_time_s, "tries": read_attempts,
+        "cap": read_count, "restored": instant, "objective": read_duration_min,
+    }  # fmt: skip
+    for name, read in readers.items():
+        try:
+            _read(name, given, read)
+        except InputError as problem:
+            wrong.append(str(problem))
+    if wrong:
+        raise InputError("\n".join(wrong))
 
 
 def _loaded(file: str | None, overrides: tuple[str, ...]) -> tuple[LoadedScenario | None, Path | None]:

@@ -25,6 +25,7 @@ FATES: dict[Fate, str] = {
     "held": "held back",
     "refused": "refused",
     "rejected": "not wanted",
+    "planned": "planned, not applied",
 }
 MOST_REMARKS = 60
 

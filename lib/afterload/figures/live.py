@@ -11,7 +11,7 @@ from afterload.figures.charts import AFTER, BEFORE, Clock, alt, chart_of, evenly
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.findings.live import Live
-from afterload.findings.live_words import awaited_words, clock, live_lines, times_words
+from afterload.findings.live_words import awaited_words, clock, is_open, live_lines, times_words
 from afterload.scenario import LoadedScenario, Reading
 from afterload.units import format_count, format_minutes, format_rate, format_share
 
@@ -153,9 +153,13 @@ def _method(live: Live) -> str:
 
 def _times_table(live: Live) -> Table:
     """The headline times and rates with their spread."""
-    rows = [("backlog empty", times_words(live.empty)), ("first attempts on time", times_words(live.fresh))]
+    unsure = is_open(live)
+    rows = [
+        ("backlog empty", "not known yet" if unsure else times_words(live.empty)),
+        ("first attempts on time", "not known yet" if unsure and live.fresh.p50 != 0 else times_words(live.fresh)),
+    ]
     if live.capped is not None:
-        rows.append(("backlog empty at the safe cap", times_words(live.capped)))
+        rows.insert(0, ("backlog empty at the safe cap", times_words(live.capped)))
     if live.net is not None and live.net_low is not None and live.net_high is not None:
         rows.append(("net drain", _signed(live.net, live.net_low, live.net_high)))
     if live.arrival is not None:

@@ -20,6 +20,7 @@ __all__ = [
     "coupled_end",
     "coupled_sentences",
     "coupled_words",
+    "dependency_sentences",
     "differing_queues",
     "differing_sentences",
     "movers_figure",
@@ -177,6 +178,27 @@ def coupled_words(estimate: CoupledEstimate, name: str) -> str:
     why = f", since {', '.join(down)} is pushed over its capacity" if down else ""
     text = "is never drained" if coupled is None and bool(result.never[0]) else f"is {_after(coupled, result)}"
     return f"with its dependency, retries and fleets acting on each other it {text}{why}"
+
+
+def dependency_sentences(estimate: CoupledEstimate | None) -> list[str]:
+    """Dependencies that are collapsed at some time after the restore, as the scenario starts, and whether they heal."""
+    if estimate is None:
+        return []
+    result, found = estimate.today.result, []
+    for place, name in enumerate(estimate.coupling.dependencies):
+        collapsed = float(result.time_collapsed_min[0, place])
+        stays = bool(np.isnan(result.healed_at_min[0, place]))
+        if not stays and collapsed <= 0:
+            continue
+        if not stays:
+            how = f"collapsed for {span(collapsed)} after the restore, then heals"
+        elif bool(result.never[0]):
+            how = "collapsed without end at these rates"
+        else:
+            how = f"collapsed, and not healed within {span(float(result.end_min[0]))} of the restore, where the simulation ends"
+        peak = format_rate(float(result.peak_attempts_per_min[0, place]))
+        found.append(f"Dependency {name}: {how}; at most {peak} of attempts.")
+    return found
 
 
 def coupled_sentences(estimate: CoupledEstimate | None) -> list[str]:

@@ -35,9 +35,8 @@ class SafeCap:
     """What the drain may ask of the dependency. Rates a minute.
 
     Attributes:
-        rate_per_min: items a minute; 0 where nothing is left for the drain.
-        concurrency: items in work at once that stay within it; None where the time of an item is not known.
-        concurrency_rate_per_min: what that concurrency makes.
+        rate_per_min: items a minute: what ``concurrency`` makes where that is known; 0 where nothing is left for the drain.
+        concurrency: items in work at once that stay within what is left; None where the time of an item is not known.
         bears_per_min: what the dependency bears now: its tested rate, or its hidden capacity while it fails.
         fresh_fits: True if direct and control traffic alone are within that.
         served_per_min: what is drained now, or where the ramp of the consumers leads to; 0 where it is not known.
@@ -47,7 +46,6 @@ class SafeCap:
 
     rate_per_min: float
     concurrency: int | None
-    concurrency_rate_per_min: float | None
     bears_per_min: float
     fresh_fits: bool
     served_per_min: float
@@ -111,14 +109,17 @@ def safe_cap(
     room = max(0.0, bears - direct) * side.drain_share
     if side.drain_share < 1:
         words += f", and other queues get {format_share(1 - side.drain_share)} of the rest"
-    concurrency = concurrency_rate = None
+    concurrency, rate = None, room
     if item_time_s is not None:
         concurrency = highest_safe_cap(room, 0.0, item_time_s)
-        concurrency_rate = cap_rate_per_min(concurrency, item_time_s)
+        # A cap is set in whole items at once, so one number goes for both.
+        rate = min(room, cap_rate_per_min(concurrency, item_time_s))
+        if rate < room * (1 - 1e-9):
+            words += f", and one more at once would be above the {format_rate(room)} that are left"
     served = service.per_min if service is not None else 0.0
     return SafeCap(
-        room, concurrency, concurrency_rate, bears, direct <= bears * (1 + 1e-9), served,
-        max(0.0, served - room) if served > room * (1 + 1e-9) else 0.0, words,
+        rate, concurrency, bears, direct <= bears * (1 + 1e-9), served,
+        max(0.0, served - rate) if served > rate * (1 + 1e-9) else 0.0, words,
     )  # fmt: skip
 
 

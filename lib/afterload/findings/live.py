@@ -233,7 +233,7 @@ class _Answer(Rates):
         """When the backlog is empty with the drain held to the safe cap; None where the drain is within it."""
         if cap is None or cap.excess_per_min <= 0 or kind == "empty":
             return None
-        rate = cap.rate_per_min if cap.concurrency_rate_per_min is None else cap.concurrency_rate_per_min
+        rate = cap.rate_per_min
         service = StatedRate(rate, PLANNED_SHARE * rate, "at the safe cap")
         projection = self._at_rate(service)
         ahead, _ = self._ahead(self._ramp(service, rate))
@@ -312,10 +312,10 @@ class _Answer(Rates):
             stated = planned.per_min - self.arrival.per_min
             if stated > 0 and projection.net_per_min < (1 - APART) * stated:
                 said = f"{format_rate(planned.per_min)} {planned.words}"
-                words = (
-                    f"the readings show {_net_words(projection.net_per_min)}, where {said} lets expect a drain of "
-                    f"{format_rate(stated)}"
-                )
+                shown = f"show {_net_words(projection.net_per_min)}"
+                if kind == "unknown":
+                    shown = "do not show yet that it drains"
+                words = f"the readings {shown}, where {said} lets expect a drain of {format_rate(stated)}"
                 self.doubts.append(Doubt(ApproximationWarning, words))
         limit = known.retention_min
         if limit is not None and last.age_min is not None and last.age_min >= NEAR_RETENTION * limit:

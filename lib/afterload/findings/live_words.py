@@ -16,6 +16,7 @@ __all__ = [
     "awaited_words",
     "cap_words",
     "clock",
+    "is_open",
     "live_json",
     "live_lines",
     "net_words",
@@ -58,40 +59,46 @@ def _headline(live: Live) -> str:
     if live.kind == "growing" and live.net is not None:
         rate = format_rate(max(0.0, -live.net))
         if live.empty.p50 is not None:
-            when = times_words(live.empty)
-            words = f"not draining now: grows by {rate}. By {live.ahead_words} it is empty in {when}"
-            return f"{live.queue}: {words}{_above_cap(live)}."
+            when = _when(live, f"by {live.ahead_words} ")
+            return f"{live.queue}: not draining now: grows by {rate}; {when}."
         fails = "; the dependency fails" if live.failing else ""
-        return f"{live.queue}: not draining: grows by {rate}{fails}{_above_cap(live)}."
+        above = _at_cap(live)
+        return f"{live.queue}: not draining: grows by {rate}{fails}{f'; {above}' if above else ''}."
     if live.kind == "draining":
-        at = "" if live.empty_at is None else f", about {clock(live.empty_at, live)}"
-        when = f"empty in {times_words(live.empty)}{at}{_above_cap(live)}"
         if live.failing:
-            return f"{live.queue}: the dependency fails, so the drain must wait; if it went on as now, {when}."
-        return f"{live.queue}: {when}."
+            return (
+                f"{live.queue}: the dependency fails, so the drain must wait; {_when(live, 'if it went on as now, ')}."
+            )
+        return f"{live.queue}: {_when(live)}."
     again = f"give {'a second' if live.used == 1 else 'another'} reading in {format_duration(live.next_min)}"
     if live.projection is None:
         missing = "its net rate" if live.arrival is not None else "its rates"
         return f"{live.queue}: not known yet: {missing} cannot be told from one reading; {again}."
     likely = live.used == 1 and live.empty.p50 is not None
-    stated = f"; if the rates are as stated it is empty in {times_words(live.empty)}" if likely else ""
-    return f"{live.queue}: not known yet, whether it drains or grows cannot be told: {again}{stated}{_above_cap(live)}."
+    stated = f"; {_when(live, 'if the rates are as stated, ')}" if likely else ""
+    return f"{live.queue}: not known yet, whether it drains or grows cannot be told: {again}{stated}."
 
 
-def _above_cap(live: Live) -> str:
-    """Where the drain is above the safe cap: the rate under which the time holds, and the time at the cap."""
+def _when(live: Live, by: str = "") -> str:
+    """When it is empty: at the safe cap first, where the drain is above that. ``by``: under which condition it is as now."""
+    at = "" if live.empty_at is None else f", about {clock(live.empty_at, live)}"
+    safe = _at_cap(live)
+    if not safe:
+        return f"{by}empty in {times_words(live.empty)}{at}"
+    return f"{safe}; {by}at {format_rate(_drain_rate(live))}, which is above the safe cap, empty in {times_words(live.empty)}{at}"
+
+
+def _at_cap(live: Live) -> str:
+    """When it is empty at the safe cap; empty text where the drain is within that."""
     cap, capped = live.cap, live.capped
     if cap is None or capped is None:
         return ""
-    rate = cap.rate_per_min if cap.concurrency_rate_per_min is None else cap.concurrency_rate_per_min
+    if cap.rate_per_min <= 0:
+        return "nothing is left for a safe drain"
+    if capped.p50 is None:
+        return f"at the safe cap of {format_rate(cap.rate_per_min)} it does not drain"
     at = "" if live.advised_at is None else f", about {clock(live.advised_at, live)}"
-    if rate <= 0:
-        then = "nothing is left for a drain"
-    elif capped.p50 is None:
-        then = f"at the safe cap of {format_rate(rate)} it does not drain"
-    else:
-        then = f"at the safe cap of {format_rate(rate)} in {times_words(capped)}{at}"
-    return f", at {format_rate(_drain_rate(live))}, which is above the safe cap; {then}"
+    return f"at the safe cap of {format_rate(cap.rate_per_min)} empty in {times_words(capped)}{at}"
 
 
 def _drain_rate(live: Live) -> float:
@@ -104,6 +111,8 @@ def net_words(live: Live) -> str:
     """The net rate and what it is made of; empty where there is none."""
     if live.net is None or live.kind == "empty":
         return ""
+    if live.kind == "unknown":
+        return _unsure_words(live)
     what = "Drains" if live.net >= 0 else "Grows"
     ends = sorted(abs(value) for value in (live.net_low, live.net_high) if value is not None)
     one_sign = live.net_low is not None and live.net_high is not None and live.net_low * live.net_high > 0
@@ -114,6 +123,27 @@ def net_words(live: Live) -> str:
     if live.service is not None:
         parts.append(f"{format_rate(live.service.per_min)} are served {live.service.words}")
     return f"{parts[0]}{': ' if len(parts) > 1 else ''}{', '.join(parts[1:])}."
+
+
+def _unsure_words(live: Live) -> str:
+    """The span of a net rate of which not even the sign is sure, without a number that decides it."""
+
+    def side(net: float) -> str:
+        return f"a drain of {format_rate(net)}" if net >= 0 else f"a growth of {format_rate(-net)}"
+
+    ends = [side(net) for net in (live.net_low, live.net_high) if net is not None]
+    parts = []
+    if live.arrival is not None:
+        parts.append(f"{format_rate(live.arrival.per_min)} arrive {live.arrival.words}")
+    if live.service is not None and live.used == 1:
+        parts.append(f"{format_rate(live.service.per_min)} are served {live.service.words}")
+    made = f": {', '.join(parts)}" if parts else ""
+    return f"Net rate, not sure yet: from {' to '.join(ends)}{made}." if ends else ""
+
+
+def is_open(live: Live) -> bool:
+    """Whether nothing can be said yet of when it is empty, since not even the rates as stated tell whether it drains."""
+    return live.kind == "unknown" and (live.used > 1 or live.empty.p50 is None)
 
 
 def cap_words(cap: SafeCap) -> str:
@@ -132,7 +162,9 @@ def step_words(live: Live, number: int) -> str:
 
 def _fresh(live: Live) -> str:
     """When first attempts are on time, and whether that keeps the objective."""
-    if live.fresh.p50 is None and live.kind == "growing":
+    if is_open(live) and live.fresh.p50 != 0:
+        first = "not known yet"
+    elif live.fresh.p50 is None and live.kind == "growing":
         first = "not on time while the backlog grows"
     elif live.fresh == live.empty:
         first = "on time when the backlog is gone"
@@ -149,6 +181,8 @@ def _objective(live: Live) -> str:
         return ""
     verdict = _verdict(live, live.fresh, objective, gone)
     what = f"the objective of {format_duration(objective)} after the restore is"
+    if is_open(live) and live.fresh.p50 != 0:
+        return f"; {what} missed by {format_duration(gone - objective)} already" if gone > objective else ""
     if live.capped_fresh is None:
         return f"; {what} {verdict}"
     capped = _verdict(live, live.capped_fresh, objective, gone)

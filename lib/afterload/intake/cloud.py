@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from afterload import limits
 from afterload.intake.proposal import Missing, Proposal, duration_text
 from afterload.readers.cloud import commands_for
-from afterload.readers.reading import Inventory, Observation, Resource
+from afterload.readers.reading import Inventory, Observation, Remark, Resource
 from afterload.scenario.schema import REMOVAL_PROCESSES
+from afterload.units import format_instant
 from afterload.yamltree import DataPath
 
-__all__ = ["cloud_missing", "cloud_proposals"]
+__all__ = ["cloud_conflicts", "cloud_missing", "cloud_proposals"]
 
 STREAMS = ("kinesis", "dynamodb", "kafka", "mq")
 
@@ -31,7 +34,41 @@ def cloud_proposals(inventory: Inventory, scenario: Mapping[str, Any]) -> list[P
         found += _async(function, inventory, scenario)
     for group in inventory.of("autoscaling.group"):
         found += _fleet(group, scenario)
+    lost = {(counts.origin.file, counts.origin.place): others for counts, *others in inventory.conflicts()}
+    return [_with_note(item, lost.get((item.file, item.place), [])) for item in found]
+
+
+def _with_note(proposal: Proposal, others: Sequence[Observation]) -> Proposal:
+    """A proposal with what other files say instead."""
+    if not others:
+        return proposal
+    said = ", ".join(f"{item.origin.file} says {_shown(item)}" for item in others)
+    return replace(proposal, note="; ".join(filter(None, (said, proposal.note))))
+
+
+def cloud_conflicts(inventory: Inventory) -> list[Remark]:
+    """What files say differently of one setting: each value with its file, which one counts, and why."""
+    found = []
+    for counts, *others in inventory.conflicts():
+        what = f"{counts.kind} {counts.resource}, {counts.attribute}"
+        instead = ", ".join(f"{_shown(item)} in {item.origin} ({_date(item)})" for item in others)
+        is_later = all(counts.origin.exported_at > item.origin.exported_at for item in others)
+        why = "it was exported last" if is_later else "of the same date, its file is given first"
+        here = f"{_shown(counts)} here, {counts.origin.place} ({_date(counts)})"
+        words = f"{what}: {here}, but {instead}: {_shown(counts)} counts, since {why}"
+        found.append(Remark("doubt", words, counts.origin.file))
     return found
+
+
+def _shown(item: Observation) -> str:
+    value = item.value
+    if value is None or value == ():
+        return "unset"
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _date(item: Observation) -> str:
+    return format_instant(item.origin.exported_at, ZoneInfo("UTC"))
 
 
 def _matched(scenario: Mapping[str, Any], part: str, fallback: str, **resources: str) -> str:
@@ -183,8 +220,9 @@ def _duration(path: DataPath, seen: Observation, default: str = "") -> Proposal:
     proposal = Proposal.seen(path, text, seen.origin)
     if seen.origin.basis == "default" and default:
         return Proposal(
-            path, text, "default", proposal.file, proposal.place, proposal.exported_at, limits.limit(default).source
-        )
+            path, text, "default", proposal.file, proposal.place, proposal.exported_at, limits.limit(default).source,
+            planned=proposal.planned,
+        )  # fmt: skip
     return proposal
 
 
@@ -229,8 +267,9 @@ def cloud_missing(inventory: Inventory, scenario: Mapping[str, Any]) -> list[Mis
                 )
             )
     for group in inventory.of("autoscaling.group"):
-        found.append(_running(group.name))
         fleet = _matched(scenario, "fleets", group.name, auto_scaling_group=group.name)
+        if not _given(scenario, "fleets", fleet, "running"):
+            found.append(_running(group.name))
         if not _given(scenario, "fleets", fleet, "launch", "boot_time"):
             found.append(_boot_time(group.name))
     return list(dict.fromkeys(found))

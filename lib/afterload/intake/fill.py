@@ -80,6 +80,10 @@ def _place(edit: YamlText, item: Proposal, refused: dict[DataPath, str], rejecte
         return Outcome(item, "refused", before, refused[item.path])
     if before is not None and same_value(keys, before, item.value):
         return Outcome(item, "same", before)
+    if item.planned:
+        return Outcome(
+            item, "planned", before, f"not in force before the plan is applied: --set {item.name}=... gives it"
+        )
     if before is None:
         return Outcome(item, "new")
     evidence = (edit.written(("evidence",)) or {}).get(item.name)
@@ -144,7 +148,7 @@ def _range(edit: YamlText, outcome: Outcome, value: Outcome | None) -> Outcome:
         return outcome
     item, before = outcome.proposal, outcome.before
     ends = {name: end for name, end in item.value.items() if name != "of"}
-    if value.fate in ("held", "refused", "rejected"):
+    if value.fate in ("held", "refused", "rejected", "planned"):
         return replace(outcome, fate=value.fate, reason=value.reason or "its value is not wanted")
     keys = _keys(edit.data, value.proposal.path)
     stands = value.before if value.fate in ("same", "kept") else value.proposal.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from zoneinfo import ZoneInfo
 from afterload.errors import InputError, NotFoundError, UnitError
 from afterload.files import write_whole
 from afterload.findings.telemetry import read_telemetry
-from afterload.intake.cloud import cloud_missing, cloud_proposals
+from afterload.intake.cloud import cloud_conflicts, cloud_missing, cloud_proposals
 from afterload.intake.fill import fill
 from afterload.intake.metrics import Assigned, assign, metric_proposals, read_assignment
 from afterload.intake.proposal import Account, Missing, Proposal
@@ -121,6 +122,22 @@ def read_any(path: str | Path, wishes: Wishes = _NOTHING) -> Read:
     )
 
 
+def _read_all(paths: Sequence[str | Path], wishes: Wishes) -> list[Read]:
+    """Every file. Raises :class:`InputError` that names all that cannot be read."""
+    read: list[Read] = []
+    wrong: list[InputError] = []
+    for path in paths:
+        try:
+            read.append(read_any(path, wishes))
+        except InputError as problem:
+            wrong.append(problem)
+    if len(wrong) == 1:
+        raise wrong[0]
+    if wrong:
+        raise InputError("\n".join(dict.fromkeys(map(str, wrong))))
+    return read
+
+
 def _read_cloud(name: str, subject: str | None, wishes: Wishes) -> Inventory:
     try:
         return read_cloud_file(name, subject=subject)
@@ -150,7 +167,7 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
     """
     if wishes.zone is None:
         wishes = replace(wishes, zone=_zone_of(text, target))
-    read = [_as_named(read_any(path, wishes), Path(target), wishes.dates) for path in paths]
+    read = [_as_named(item, Path(target), wishes.dates) for item in _read_all(paths, wishes)]
     # What a person says stands first: the incident's times decide what metrics mean.
     given = _by_hand(wishes.values, YamlText(text, str(target)).data)
     said = fill(text, target, given, rejected=wishes.rejected)
@@ -160,7 +177,13 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
     assigned, remarks = _assigned(read, wishes, data, from_cloud, Path(target))
     from_metrics, missing, doubts = _metrics(assigned, data, wishes)
     timeline = Timeline.joined(item.timeline for item in read if item.timeline is not None)
-    remarks += [*_incident_remarks(data, bool(assigned), Path(target)), *inventory.remarks, *doubts, *timeline.remarks]
+    remarks += [
+        *_incident_remarks(data, bool(assigned), Path(target)),
+        *cloud_conflicts(inventory),
+        *inventory.remarks,
+        *doubts,
+    ]
+    remarks += timeline.remarks
     remarks += [remark for item in read if item.metrics is not None for remark in item.metrics.remarks]
     proposals = [*given, *from_cloud, *from_metrics]
     beside: dict[Path, str] = {}
@@ -169,7 +192,9 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
         beside[path] = to_csv(timeline)
         proposals.append(Proposal(_place_of_timeline(data), path.name, None, note=f"{len(timeline.events)} events"))
     with _standing(beside):
-        account = fill(text, target, proposals, [*cloud_missing(inventory, data), *missing], remarks, wishes.rejected)
+        account = fill(text, target, proposals, (), remarks, wishes.rejected)
+        lacking = cloud_missing(inventory, _with_given(YamlText(account.text, str(target)).data, given))
+        account = replace(account, missing=(*lacking, *missing))
         edit = YamlText(account.text, str(target))
         _attach(edit, read, assigned, wishes, Path(target))
         problem = _problem(edit.text, target)
@@ -342,6 +367,18 @@ def _by_hand(values: Mapping[str, Any], data: Any) -> list[Proposal]:
         # A name of another event would stand at the top of every page.
         day = str(values["incident.trigger"])[:10]
         found.append(Proposal(("incident", "name"), f"incident of {day}", "default", source="the day of its trigger"))
+    return found
+
+
+def _with_given(data: Any, given: Iterable[Proposal]) -> Mapping[str, Any]:
+    """The scenario with what a person gives, also where it is held back: nobody is asked for that again."""
+    found: dict[str, Any] = copy.deepcopy(data or {})
+    for item in given:
+        here = found
+        for key in item.path[:-1]:
+            below = here.get(str(key))
+            here = here.setdefault(str(key), {}) if isinstance(below, dict) or below is None else {}
+        here.setdefault(str(item.path[-1]), item.value)
     return found
 
 

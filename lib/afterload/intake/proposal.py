@@ -13,7 +13,7 @@ from afterload.yamltree import DataPath
 
 __all__ = ["Account", "Fate", "Missing", "Outcome", "Proposal", "duration_text", "newest", "rate_text"]
 
-Fate = Literal["new", "updated", "same", "kept", "held", "refused", "rejected"]
+Fate = Literal["new", "updated", "same", "kept", "held", "refused", "rejected", "planned"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Proposal:
         file, place, exported_at: where it stood and when that was exported.
         source: for a default: where it is published.
         note: what to know about it.
+        planned: True for what a Terraform plan would set: it is not in force.
     """
 
     path: DataPath
@@ -37,11 +38,14 @@ class Proposal:
     exported_at: datetime | None = None
     source: str = ""
     note: str = ""
+    planned: bool = False
 
     @classmethod
     def seen(cls, path: DataPath, value: Any, origin: Origin, note: str = "") -> Proposal:
         """A value with the origin that a reader gave it."""
-        return cls(path, value, origin.basis, origin.file, origin.place, origin.exported_at, note=note)
+        return cls(
+            path, value, origin.basis, origin.file, origin.place, origin.exported_at, note=note, planned=origin.planned
+        )
 
     @property
     def name(self) -> str:
@@ -69,7 +73,8 @@ class Outcome:
 
     ``fate``: new: written where nothing stood; updated: written over a value that an earlier export gave; same: it stands
     there already; kept: a value made by hand stands there; held: its part of the scenario lacks values that it cannot do
-    without; refused: the scenario would be wrong with it; rejected: whoever imports said no.
+    without; refused: the scenario would be wrong with it; rejected: whoever imports said no; planned: a Terraform plan that is
+    not applied would set it.
     """
 
     proposal: Proposal

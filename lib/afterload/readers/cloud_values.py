@@ -189,11 +189,13 @@ class Collector:
         file: the path as given.
         exported_at: when the document being read was exported.
         line: line at which that document begins; 0: it is the only one and begins the file.
+        planned: whether what is read now is what a plan would set.
     """
 
     file: str
     exported_at: datetime
     line: int = 0
+    planned: bool = False
     _observations: list[Observation] = field(default_factory=list)
     _remarks: dict[Remark, None] = field(default_factory=dict)
 
@@ -211,7 +213,7 @@ class Collector:
             raise KeyError(f"{kind} has no attribute {attribute}")
         where = f"line {self.line} {place}" if self.line > 1 else place
         self._observations.append(
-            Observation(kind, name, attribute, value, Origin(self.file, where, self.exported_at, basis))
+            Observation(kind, name, attribute, value, Origin(self.file, where, self.exported_at, basis, self.planned))
         )
 
     def remark(self, kind: Literal["refused", "partial", "doubt", "ask"], words: str, line: int | None = None) -> None:

@@ -21,12 +21,14 @@ class Origin:
         place: where in it, for people: ``line 12``, ``row 3``, ``EventSourceMappings[2].BatchSize``, a Terraform address.
         exported_at: when the export was made (from its content, else the file's date), with a zone.
         basis: measured: seen in an export; default: the service's own, since the export shows it unset.
+        planned: True for what a Terraform plan would set: it is not in force.
     """
 
     file: str
     place: str
     exported_at: datetime
     basis: Literal["measured", "default"] = "measured"
+    planned: bool = False
 
     def __str__(self) -> str:
         return f"{self.file} {self.place}".strip()
@@ -82,9 +84,12 @@ class Resource:
     observations: tuple[Observation, ...]
 
     def seen(self, attribute: str) -> Observation | None:
-        """The newest observation of an attribute; None if no export shows it (not the same as unset)."""
+        """The newest observation of an attribute, one in force before a planned one; None if no export shows it.
+
+        That is not the same as unset.
+        """
         found = [item for item in self.observations if item.attribute == attribute]
-        return max(found, key=lambda item: item.origin.exported_at, default=None)
+        return max(found, key=lambda item: (not item.origin.planned, item.origin.exported_at), default=None)
 
     def get(self, attribute: str) -> Value:
         """The newest value of an attribute; None where it is unset or was not exported."""
@@ -110,6 +115,22 @@ class Inventory:
     def resource(self, kind: str, name: str) -> Resource | None:
         """One resource; None if no export shows it."""
         return next((item for item in self.of(kind) if item.name == name), None)
+
+    def conflicts(self) -> tuple[tuple[Observation, ...], ...]:
+        """Settings that files in force show with different values: the one that counts first, then one of each other file."""
+        groups: dict[tuple[str, str, str], list[Observation]] = {}
+        for item in self.observations:
+            if not item.origin.planned:
+                groups.setdefault((item.kind, item.resource, item.attribute), []).append(item)
+        found = []
+        for (kind, name, attribute), items in groups.items():
+            counts = Resource(kind, name, tuple(items)).seen(attribute)
+            assert counts is not None
+            others = {item.origin.file: item for item in items if item.value != counts.value}
+            others.pop(counts.origin.file, None)
+            if others:
+                found.append((counts, *others.values()))
+        return tuple(found)
 
     @classmethod
     def joined(cls, parts: Iterable[Inventory]) -> Inventory:

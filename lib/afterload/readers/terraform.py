@@ -2,6 +2,8 @@
 
 Source: Terraform, JSON output format (format versions 0.1 to 1.2). A plan shows what will be once it is applied; values
 that are not known before are absent in it, and ``resource_changes[].change.after_unknown`` tells them from unset ones.
+Of a resource that the plan changes, ``change.before`` is read, which is in force; of one that it makes, the values are
+marked as planned.
 Resource types and their attributes: :data:`afterload.readers.cloud_table.TERRAFORM_TYPES` and the column ``terraform`` of
 :data:`afterload.readers.cloud_table.ATTRIBUTES`, named as in the documentation of the AWS provider.
 
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -41,6 +43,7 @@ from afterload.readers.cloud_values import (
     whole,
 )
 from afterload.readers.jsondocs import Document
+from afterload.readers.reading import Value
 from afterload.readers.states import read_definition
 from afterload.readers.terraform_refs import Instance, marked, modules_of, referred
 
@@ -120,6 +123,8 @@ class _Reader:
     plan: bool
     document: dict[str, Any]
     cut: bool = False
+    # Whether a changed resource is read as it is now; else as the plan makes it.
+    now: bool = True
     _changes: dict[str, dict[str, Any]] = field(default_factory=dict)
     # Queues whose redrive policy is a resource of its own.
     _apart: set[str] = field(default_factory=set)
@@ -133,27 +138,70 @@ class _Reader:
         modules = list(modules_of(root, self.document.get("configuration")))
         known = [item for module in modules for item in module.instances if item.kind in TERRAFORM_TYPES]
         self._apart = {self._queue(item, "queue_url") for item in known if item.kind == "aws_sqs_queue_redrive_policy"}
+        after = {item.address: item.values for item in known}
+        for item in known:
+            if before := self._before(item):
+                item.values = {**item.values, **before}
         for item in known:
             if not item.address.isprintable():
                 self.collector.remark("refused", "a resource has an address that cannot be printed: not read")
                 continue
+            self.collector.planned = self._is_new(item)
             _READ[item.kind](self, item)
+        self.collector.planned = False
         if not known:
             listed = ", ".join(sorted(TERRAFORM_TYPES))
             self.collector.remark("doubt", f"none of its resources is of a type that is read: {listed}")
         if self.plan:
-            self._say_changes(known)
+            self._say_changes(known, after)
 
-    def _say_changes(self, known: list[Instance]) -> None:
-        changing = [
-            item
-            for item in known
-            if self._changes.get(item.address, {}).get("actions") not in (None, ["no-op"], ["read"])
-        ]
+    def _changing(self, item: Instance) -> bool:
+        return self._changes.get(item.address, {}).get("actions") not in (None, [], ["no-op"], ["read"])
+
+    def _is_new(self, item: Instance) -> bool:
+        """Whether the resource is not there before the plan is applied."""
+        return self.plan and self._changing(item) and not self._before(item)
+
+    def _before(self, item: Instance) -> dict[str, Any]:
+        """Values in force of a resource that the plan changes; empty where it does not, or where there are none."""
+        before = self._changes.get(item.address, {}).get("before") if self._changing(item) else None
+        return before if isinstance(before, dict) else {}
+
+    def _say_changes(self, known: list[Instance], after: dict[str, dict[str, Any]]) -> None:
+        """Name each resource that the plan changes with the fields of it that are read, as they are and as they would be."""
         without = [item for item in known if item.address not in self._changes]
-        if changing:
-            words = f"{len(changing)} of {len(known)} resources change by this plan: their values are those after it is applied"
-            self.collector.remark("doubt", words)
+        for item in known:
+            if not item.address.isprintable() or not self._changing(item):
+                continue
+            if self._is_new(item):
+                words = "is made by this plan, which is not applied: its values are planned, not in force"
+                self.collector.remark("doubt", f"{item.address} {words}")
+            elif fields := self._changed(item, after[item.address]):
+                words = f"{item.address} changes by this plan, which is not applied, so what is now is read: {'; '.join(fields)}"
+                self.collector.remark("doubt", words)
+        self._say_without(without, known)
+
+    def _changed(self, item: Instance, after: dict[str, Any]) -> list[str]:
+        """Fields that a plan changes: "scaling_config.maximum_concurrency: unset now, 25 by the plan"."""
+        seen = []
+        for values, before in ((item.values, True), (after, False)):
+            aside = Collector("", self.collector.exported_at)
+            _READ[item.kind](replace(self, collector=aside, now=before), replace(item, values=dict(values)))
+            found = aside.inventory().observations
+            seen.append({(one.attribute, one.origin.place): one.value for one in found})
+        now, then = seen
+        fields: dict[str, str] = {}
+        for attribute, place in sorted({*now, *then}):
+            key = (attribute, place)
+            if key in now and key in then and now[key] == then[key]:
+                continue
+            path = place.removeprefix(item.address).removeprefix(".") or attribute
+            ends = (_shown(side[key]) if key in side else "not told" for side in (now, then))
+            label = path if path.endswith(attribute) or path not in fields else f"{path} ({attribute})"
+            fields[label] = "{} now, {} by the plan".format(*ends)
+        return [f"{name}: {words}" for name, words in fields.items()]
+
+    def _say_without(self, without: list[Instance], known: list[Instance]) -> None:
         if without:
             where = f"resource_changes has no entry for {len(without)} of {len(known)} resources"
             words = f"{where}: what is absent in them is not taken for unset"
@@ -161,8 +209,10 @@ class _Reader:
 
     def _fields(self, item: Instance, kind: str, name: str, source: str = "") -> Fields:
         change = self._changes.get(item.address)
+        before = self._before(item) if self.now else {}
         unknown = change.get("after_unknown") if change else None
         secret = change.get("after_sensitive") if change else None
+        secret_before = change.get("before_sensitive") if change and before else None
         return Fields(
             self.collector,
             kind,
@@ -172,8 +222,8 @@ class _Reader:
             column="terraform",
             complete=not self.plan or change is not None,
             source=source,
-            unknown=lambda path: marked(unknown, path),
-            secret=lambda path: marked(item.secret, path) or marked(secret, path),
+            unknown=lambda path: path.split("/")[0] not in before and marked(unknown, path),
+            secret=lambda path: any(marked(marks, path) for marks in (item.secret, secret, secret_before)),
             refer=lambda path: self._address(item, path),
         )
 
@@ -362,6 +412,13 @@ class _Reader:
                 read_definition(self.collector, self._named(item, "name"), item.values["definition"], place)
             except Refused as problem:
                 self.collector.remark("refused", str(problem))
+
+
+def _shown(value: Value) -> str:
+    """A value for people."""
+    if value is None or value == ():
+        return "unset"
+    return f"{value:.15g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
 _READ: dict[str, Callable[[_Reader, Instance], None]] = {

@@ -183,7 +183,8 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
             f"{file}:1: is a change plan that Afterload wrote, not a scenario: give the scenario that it was made from "
             "(plan files are for afterload compare)"
         )
-    data, overridden, changes = apply_overrides(tree.data, gather_overrides(overrides), Scenario)
+    wrong: list[str] = []
+    data, overridden, changes = apply_overrides(tree.data, gather_overrides(overrides), Scenario, wrong)
     changed = YamlTree(data, tree.lines, str(file))
     zone = _zone(data.get("time_zone"))
     problems: list[Problem] = []
@@ -198,6 +199,10 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
     read, files, found = _attachments(changed, overridden, file.resolve().parent, zone)
     problems += found
     problems += _unread_queue(changed, overridden, _rows(read.get(("live", "log"))))
+    if wrong:
+        # Beside what names nothing, all else that is wrong with what was set.
+        of_set = sorted({problem for problem in problems if problem.file in overridden.values()})
+        raise OverrideError("\n".join([*wrong, *map(str, of_set)]))
     if problems or scenario is None:
         raise _error(file, problems)
     digest = sha256(json.dumps(as_written(data), sort_keys=True, default=str).encode())

@@ -81,16 +81,18 @@ def gather_overrides(given: Overrides) -> dict[str, Any]:
     if not isinstance(given, list | tuple):
         raise OverrideError(f"overrides: {given!r} is not a mapping of path to value, nor a list of path=value")
     result: dict[str, Any] = {}
+    wrong: list[str] = []
     for item in given:
         path, equals, value = item.partition("=") if isinstance(item, str) else ("", "", "")
-        if not equals or not path.strip():
-            raise OverrideError(
-                f"--set {item}: is not of the form path=value, as in queues.orders.arrival_rate=1500/min"
-            )
         path = path.strip()
-        if path in result:
-            raise OverrideError(f"--set {item}: {path} is set twice")
-        result[path] = Typed(value.strip())
+        if not equals or not path:
+            wrong.append(f"--set {item}: is not of the form path=value, as in queues.orders.arrival_rate=1500/min")
+        elif path in result:
+            wrong.append(f"--set {item}: {path} is set twice")
+        else:
+            result[path] = Typed(value.strip())
+    if wrong:
+        raise OverrideError("\n".join(wrong))
     return result
 
 
@@ -105,7 +107,7 @@ def _typed(text: str) -> Any:
 
 
 def apply_overrides(
-    data: Any, overrides: Mapping[str, Any], root: type[Section]
+    data: Any, overrides: Mapping[str, Any], root: type[Section], wrong: list[str] | None = None
 ) -> tuple[Any, dict[DataPath, str], dict[str, Any]]:
     """Set each value in a copy of the data; give it with the path of each override and the words that name it, and each
     value as its field takes it.
@@ -113,20 +115,32 @@ def apply_overrides(
     What a field for text is given is text, also where it reads as a number (an account, a version); any other number
     is a plain one. So the values can go through JSON, papermill and another process, and are the same there.
 
-    A path goes by keys, names of items (dots in them are fine) and places in lists. An unknown part raises
-    :class:`OverrideError` with the nearest known one; whether a value fits is for validation to say.
+    A path goes by keys, names of items (dots in them are fine) and places in lists. Unknown parts raise one
+    :class:`OverrideError` with the nearest known one of each, or are added to ``wrong`` where the caller gives it; whether a
+    value fits is for validation to say.
     """
+    found = [] if wrong is None else wrong
     data = copy.deepcopy(data)
     given: dict[DataPath, str] = {}
     fields: dict[DataPath, str] = {}
     values: dict[str, Any] = {}
     for path, value in overrides.items():
         origin = f"--set {path}"
-        where, field, values[path] = _set(data, path, value, root, origin, settled=True)
-        for earlier, other in fields.items():
-            if earlier[: len(field)] == field:
-                raise OverrideError(f"{origin}: replaces what {other} gives: keep one of them")
+        # Each level on the way is copied, so what a wrong path has begun is left behind with this copy of the top.
+        tried = copy.copy(data)
+        try:
+            where, field, taken = _set(tried, path, value, root, origin, settled=True)
+        except OverrideError as problem:
+            found.append(str(problem))
+            continue
+        replaced = [other for earlier, other in fields.items() if earlier[: len(field)] == field]
+        if replaced:
+            found.append(f"{origin}: replaces what {replaced[0]} gives: keep one of them")
+            continue
+        data, values[path] = tried, taken
         given[where] = fields[field] = origin
+    if found and wrong is None:
+        raise OverrideError("\n".join(found))
     return data, given, values
 
 

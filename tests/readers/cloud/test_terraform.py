@@ -76,11 +76,39 @@ def test_what_is_unknown_is_neither_unset_nor_default(read) -> None:
 def test_a_plan_says_what_it_changes_and_when_it_was_made(read) -> None:
     found = read(NEW)
     # The alias and the streams are none of the resources read.
-    assert "6 of 6 resources change by this plan" in said(found, "doubt")
+    assert said(found, "doubt").count("is made by this plan, which is not applied") == 6
+    assert all(item.origin.planned for item in found.observations)
     assert {item.origin.exported_at for item in found.observations} == {datetime(2025, 10, 21, 8, tzinfo=UTC)}
     unchanged = read(plan([(resource("aws_sqs_queue.q", {"name": "q"}), {})], actions=("no-op",), timestamp="soon"))
     assert said(unchanged, "doubt") == ""
     assert {item.origin.exported_at.year for item in unchanged.observations} != {2025}
+
+
+@pytest.mark.parametrize("actions", [("update",), ("delete", "create"), ("create", "delete")])
+def test_of_a_resource_that_a_plan_changes_what_is_in_force_is_read(read, actions) -> None:
+    arn = "arn:aws:sqs:eu-central-1:1:q"
+    values_then = {"event_source_arn": arn, "function_name": "f", "scaling_config": [{"maximum_concurrency": 25}]}
+    document = plan([(resource("aws_lambda_event_source_mapping.m", values_then), {"uuid": True})], actions=actions)
+    before = {**values_then, "scaling_config": [], "batch_size": 5, "uuid": "7b1f"}
+    document["resource_changes"][0]["change"]["before"] = before
+    found = read(document)
+    seen = values(found, "lambda.mapping", "7b1f")
+    assert (seen["maximum_concurrency"], seen["batch_size"]) == (None, 5)
+    assert not any(item.origin.planned for item in found.observations)
+    remark = said(found, "doubt")
+    assert "aws_lambda_event_source_mapping.m changes by this plan, which is not applied" in remark
+    assert "scaling_config.maximum_concurrency: unset now, 25 by the plan" in remark
+    assert "function_name" not in remark
+
+
+def test_a_secret_of_before_is_not_read_from_a_plan(read) -> None:
+    document = plan([(resource("aws_sqs_queue.q", {"name": "q", "delay_seconds": 3}), {})], actions=("update",))
+    change = document["resource_changes"][0]["change"]
+    change |= {"before": {"name": "q", "delay_seconds": 4}, "before_sensitive": {"delay_seconds": True}}
+    found = read(document)
+    assert "delay_s" not in values(found, "sqs.queue", "q")
+    assert "delay_seconds is marked sensitive" in said(found, "refused")
+    assert "4" not in said(found, "doubt")
 
 
 def test_references_go_through_modules_variables_and_outputs(read) -> None:
