@@ -201,6 +201,21 @@ def test_every_file_that_cannot_be_read_is_named(tmp_path, truth):
     ] * 3
 
 
+def test_a_new_scenario_calls_its_incident_the_reference_event_only_while_it_is(tmp_path):
+    groups = tmp_path / "groups.json"
+    groups.write_text(json.dumps({"AutoScalingGroups": [{"AutoScalingGroupName": "workers", "DesiredCapacity": 6}]}))
+    text = base_scenario("Orders", "Europe/Berlin")
+    values = {"fleets.workers.running": 4}
+    assert (
+        "# the reference event" in import_files([groups], text, tmp_path / "t.yaml", Wishes(values=values)).account.text
+    )
+    values |= {"incident.trigger": "2026-09-14T09:10+02:00", "incident.restored_at": "2026-09-14T10:45+02:00"}
+    assert (
+        "the reference event"
+        not in import_files([groups], text, tmp_path / "t.yaml", Wishes(values=values)).account.text
+    )
+
+
 def test_no_such_file(tmp_path):
     with pytest.raises(NotFoundError, match="no such file"):
         read_any(tmp_path / "x")

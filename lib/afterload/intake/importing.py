@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from afterload.errors import InputError, NotFoundError, UnitError
 from afterload.files import write_whole
 from afterload.findings.telemetry import read_telemetry
+from afterload.intake.base import without_stand_in
 from afterload.intake.cloud import cloud_conflicts, cloud_missing, cloud_proposals
 from afterload.intake.fill import fill
 from afterload.intake.metrics import Assigned, assign, metric_proposals, read_assignment
@@ -200,7 +201,7 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
         problem = _problem(edit.text, target)
     account, beside = _wanted(account, beside)
     kinds = {_relative(item.path, Path(target)): item.kind for item in read}
-    return Imported(replace(account, text=edit.text), kinds, beside, problem)
+    return Imported(replace(account, text=without_stand_in(edit.text)), kinds, beside, problem)
 
 
 def import_again(loaded: LoadedScenario) -> Imported:
