@@ -118,6 +118,8 @@ def test_a_verdict_is_that_of_the_coupled_recovery():
     # 165 min alone, at 2,450/min of service; with 600/min of direct traffic that is more than orders-table bears.
     text = answer("queues.orders.service_rate=2450/min").text
     assert "for orders alone, and never at these rates with everything acting on each other" in text
+    assert "to drain where the queue is taken alone, so processing would be stale for" in text
+    assert "to drain, so processing is stale for" in answer("queues.orders.service_rate=1800/min").text
     assert "the objective of 240 min is missed without end" in text
 
 

@@ -211,19 +211,20 @@ def _queue_sentences(queue: QueueEstimate, outage: float, objective: float, coup
             f"{format_minutes(objective)}."
         )
         return
+    # The verdict is that of index and gate: of the coupled recovery.
+    counts = back if coupled is None else coupled[0]
+    alike = counts is not None and _is_alike(counts, back)
     if queue.drain_min == 0:
         yield f"{leaves}, {'so there is nothing to drain' if waiting == 0 else 'all of which is dropped or discarded'}."
     elif queue.drain_min is None:
         yield f"{leaves}. At these rates the old work never drains."
     else:
         drain = f"{'It takes' if one else 'They take'} {span(queue.drain_min)} to drain"
+        drain += "" if alike else " where the queue is taken alone"
         if queue.stale_min is not None and queue.stale_min > 0:
-            drain += f", so processing is stale for {span(queue.stale_min)} in all"
+            drain += f", so processing {'is' if alike else 'would be'} stale for {span(queue.stale_min)} in all"
         yield f"{leaves}. {drain}."
     when = f"{format_minutes(back)} after the restore" if back > 0 else "at the restore"
-    # The verdict is that of index and gate: of the coupled recovery.
-    counts = back if coupled is None else coupled[0]
-    alike = counts is not None and _is_alike(counts, back)
     if counts is None or not alike or within(counts, objective) != within(back, objective):
         other = NEVER if counts is None else f"{format_minutes(counts)} after it"
         when += f" for {queue.name} alone, and {other} with everything acting on each other"
