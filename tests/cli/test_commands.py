@@ -33,6 +33,16 @@ def test_help_names_every_command(afterload: Run) -> None:
         assert own.out.startswith("Usage: afterload ")
 
 
+def test_the_package_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "afterload"]
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (0, f"{__version__}\n")
+    done = subprocess.run([*command, "check", "nope.yaml"], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 3
+    assert done.stderr.startswith("error: nope.yaml: no such file")
+    assert "Traceback" not in done.stderr
+
+
 def test_version(afterload: Run) -> None:
     assert (afterload("--version").code, afterload("--version").out) == (0, f"{__version__}\n")
 
