@@ -59,7 +59,8 @@ def audit_figure(loaded: LoadedScenario, audit: Audit) -> Figure | Prose | Table
     if not audit.findings:
         return paragraph(NOTHING)
     table = _table(audit)
-    measured = [item for item in audit.findings if item.cost.amount is not None]
+    # What costs nothing here has no bar: the table says so.
+    measured = [item for item in audit.findings if item.cost.amount]
     if not measured:
         return table
     shown, notes = drawn(measured, lambda item: -audit.findings.index(item))

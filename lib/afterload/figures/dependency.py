@@ -26,6 +26,8 @@ MEANING = {
 # Limits that are drawn and listed: one for all that call, in the parts they have in the recovery, and one for direct traffic.
 MIX = "hidden capacity for this mix"
 ALONE = "hidden capacity for direct traffic alone"
+# The same in the legend, which stands beside another one in a narrow chart.
+SHORT = {MIX: "hidden, mix", ALONE: "hidden, direct"}
 # Retries in the map of triggers, as many as five layers of three tries make; more take seconds. Many are solved in longer steps.
 MOST_RETRIES = 242
 MANY_RETRIES = 30
@@ -87,7 +89,7 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
             values.append({"dependency": item.name, "part": part, "rate": round(rate, 3)})
         limits = [(MIX, item.hidden), (ALONE, item.direct_hidden), ("capacity", item.capacity)]
         for what, rate in limits if item.is_mixed else limits[::2]:
-            marks.append({"dependency": item.name, "limit": what, "rate": round(rate, 3)})
+            marks.append({"dependency": item.name, "limit": SHORT.get(what, what), "rate": round(rate, 3)})
         records.append(
             {
                 "dependency": item.name,
@@ -126,7 +128,7 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
                 "limit",
                 type="nominal",
                 title=None,
-                scale=alt.Scale(domain=[MIX, ALONE, "capacity"], range=[BEFORE, GREY, "black"]),
+                scale=alt.Scale(domain=[SHORT[MIX], SHORT[ALONE], "capacity"], range=[BEFORE, GREY, "black"]),
             ),
             tooltip=[alt.Tooltip("limit", type="nominal"), alt.Tooltip("rate", type="quantitative", format=",.0f")],
         )
