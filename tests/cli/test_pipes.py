@@ -75,24 +75,26 @@ def test_a_named_pipe_among_the_scenarios_of_a_batch_fails_alone(
     assert WORDS in (tmp_path / "site" / "index.json").read_text("utf-8")
 
 
+def in_bash(scenario: Path, words: str, command: str) -> subprocess.CompletedProcess[str]:
+    """What a shell makes of some words in the scenario's folder, a command of Afterload's among them."""
+    whole = words.replace(command, f"{sys.executable} -m afterload {command}")
+    return subprocess.run(
+        ["bash", "-c", whole], cwd=scenario.parent, capture_output=True, text=True, check=False, timeout=WAIT_S
+    )
+
+
 @pytest.mark.parametrize(
     "words", ["check <(cat team.yaml)", "check /dev/stdin < team.yaml", "cat team.yaml | check /dev/stdin"]
 )
 def test_what_is_piped_in_is_read(scenario: Path, words: str) -> None:
-    command = words.replace("check", f"{sys.executable} -c 'from afterload.cli import main; main()' check")
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=scenario.parent, capture_output=True, text=True, check=False, timeout=WAIT_S
-    )
+    done = in_bash(scenario, words, "check")
     assert (done.returncode, done.stderr) == (0, "")
     assert "valid. Team Team A," in done.stdout
 
 
 @pytest.mark.parametrize("words", ["report <(cat team.yaml)", "cat team.yaml | report /dev/stdin"])
 def test_a_packet_of_what_is_piped_in_is_refused_before_anything_runs(scenario: Path, words: str) -> None:
-    command = words.replace("report", f"{sys.executable} -c 'from afterload.cli import main; main()' report --quiet")
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=scenario.parent, capture_output=True, text=True, check=False, timeout=WAIT_S
-    )
+    done = in_bash(scenario, words, "report")
     assert (done.returncode, done.stdout) == (3, "")
     assert "is read once, and every chapter of a packet reads the scenario: save it as a file first" in done.stderr
     assert not (scenario.parent / "packets").exists()
