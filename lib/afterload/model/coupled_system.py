@@ -399,7 +399,9 @@ class CoupledDependency:
         if self.room_per_min is not None:
             number("room_per_min", self.room_per_min, above=0.0)
         if self.control_backlog > 0 and self.control_catch_up_per_min <= 0:
-            raise ModelError("control_backlog is given without control_catch_up_per_min; give the rate at which it comes")
+            raise ModelError(
+                "control_backlog is given without control_catch_up_per_min; give the rate at which it comes"
+            )
 
 
 @dataclass(frozen=True)
