@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from afterload.model.backlog import recover
 from afterload.model.coupled import (
-    LONGEST_MIN,
     CoupledDependency,
     CoupledFleet,
     CoupledQueue,
@@ -144,7 +143,6 @@ def test_queues_at_random_are_the_exact_backlog_model(load, step):
     # Work that the ramp sets aside within a step expires within a step, which is seen at the end of it.
     # At the very end of the longest horizon it is a matter of rounding whether a drain is still seen.
     drain = recover(load).drain_min
-    assume(drain is None or abs(drain - LONGEST_MIN) > 1.0)
     slack = 0.0
     if load.ramp is not None:
         slack = 1 / 60 if load.order == "fifo" or limits(load)[:3] == (None, None, None) else step
