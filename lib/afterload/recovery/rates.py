@@ -249,5 +249,5 @@ def sharing_queues(queues: Mapping[str, Queue], name: str, queue: Queue) -> dict
 def stream_of(shape: StreamShards) -> Stream:
     """A stream as the model takes it."""
     return Stream(
-        shape.shards, shape.parallelisation, shape.batch_size, shape.batch_time_s, hottest_share=shape.hottest_share
+        shape.shards, shape.parallelisation, shape.batch_size, shape.batch_time_s, hottest_share=max(shape.spread)
     )
