@@ -208,7 +208,7 @@ class Dependency(Section):
         ShareCourse | None,
         none_is_none,
         Field(
-            description="Share of its capacity over time, for a partial outage or a second dip; none: nothing until the restore, then all."
+            description="Share of its capacity over time, for a partial outage or a second dip; all of it from the restore on if not given."
         ),
     ] = None
     control_rate_per_min: Annotated[
