@@ -720,7 +720,8 @@ def _steps_row(steps: CapSteps | None) -> tuple[float, float, float]:
 
 def _fleet_row(item: CoupledFleet) -> records.FleetRow:
     given: dict[str, Any] = {name: getattr(item, name) for name in _names(records.FleetRow)}
-    return records.FleetRow(**{name: math.inf if value is None else value for name, value in given.items()})
+    bounds = {name: _or_inf(given[name]) for name in ("request_burst", "request_per_min")}
+    return records.FleetRow(**{**given, **bounds})
 
 
 def _scaler_row(item: Autoscaler | None) -> records.ScalerRow:

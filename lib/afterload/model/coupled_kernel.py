@@ -284,7 +284,7 @@ def aside_by(p, s, line, place, sideline, now):
 
 @compiled
 def push(s, line, cell, items):
-    """Put items that arrived in a cell of the grid on a stack. Within a cell they lie evenly from its ``cut`` to its ``crest``."""
+    """Put items that arrived in a cell of the grid on a stack. In a cell they lie evenly from its ``cut`` to its ``crest``."""
     w = s.lanes[line]
     if w.bottom > w.top:
         w.bottom, w.cut = cell, 0.0
@@ -1834,9 +1834,9 @@ def run_draw(p, s, settled, period, course, others, waits):
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def simulate(
-    step, points, t0, base_t0, outage_min, bases, at_trigger, first_rates, outages, begins, direct, surge, lanes,
-    first_lane, calls, per_item, course_first, course_starts, course_values, queues, dependencies, pools, fleets, scalers, admission, holds, settled, period,
-    states, results, bounds, depend, lowest, begun, overall, course, others, waits,
+    step, points, t0, base_t0, outage_min, bases, at_trigger, first_rates, outages, begins, direct, surge, lanes, first_lane,
+    calls, per_item, course_first, course_starts, course_values, queues, dependencies, pools, fleets, scalers, admission,
+    holds, settled, period, states, results, bounds, depend, lowest, begun, overall, course, others, waits,
 ):  # fmt: skip
     """Simulate every draw; fill ``results``, ``bounds``, ``depend``, ``lowest``, ``begun``, ``overall`` and what is to be kept.
 
