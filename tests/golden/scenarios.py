@@ -134,8 +134,8 @@ class _Team:
             found["dependency"] = self.pick(*self.dependencies)
             if self.often(0.3):
                 found["attempts_while_failing"] = self.pick(1, 2, 3.5, 9)
-            if self.often(0.3):
-                found["max_receives"] = self.pick(2, 5, 10)
+            if self.often(0.45):
+                found["max_receives"] = self.pick(1, 3, 10)
         if self.fleets and self.often(0.6):
             found["fleet"] = self.pick(*self.fleets)
         if kind == "stream-lambda":
@@ -206,7 +206,10 @@ class _Team:
         drains = drains or 600.0
         direct = round(drains * self.pick(0, 0, 0.3, 0.8))
         control = round(drains * self.pick(0, 0, 0.05))
-        tested = round((drains + direct + control) * self.pick(0.7, 0.95, 1.3, 1.3, 2, 2, 4, 8))
+        tested = round((drains + direct + control) * self.pick(0.7, 0.95, 1.1, 1.3, 1.3, 1.6, 2, 3, 6))
+        if direct and self.often(0.15):
+            # What reaches it beside the queues is too much already.
+            tested = round(0.95 * (direct + control))
         found: dict[str, Any] = {"tested_rate": _rate(max(1, tested))}
         if direct:
             found["direct_rate"] = _rate(direct)
@@ -216,9 +219,9 @@ class _Team:
             found["capacity"] = _rate(round(tested * self.pick(1.05, 1.2)))
         if self.often(0.3):
             found["attempts_while_failing"] = self.pick(1, 2, 3, 6.5)
-        if self.often(0.4):
-            found["goodput_while_collapsed"] = f"{self.pick(5, 30, 60)} %"
-        if self.often(0.35):
+        if self.often(0.6):
+            found["goodput_while_collapsed"] = f"{self.pick(5, 30, 60, 85)} %"
+        if self.often(0.65):
             found["state_at_restore"] = "collapsed"
         if self.often(0.3):
             found["timeout"] = self.pick("500 ms", "2 s", "10 s")
@@ -242,17 +245,17 @@ class _Team:
                 "failure_probability": self.pick(1, "40 %", "95 %"),
                 "request_rate": _rate(self.pick(600, 2_400)),
             }
-            if self.dependencies and self.often(0.7):
+            if self.dependencies and self.often(0.4):
                 found[name]["dependency"] = self.pick(*self.dependencies)
         return found
 
     def clients(self) -> dict[str, Any]:
         found = {}
-        for name in ("worker", "site", "batch")[: self.pick(0, 1, 1, 2, 3)]:
+        for name in ("worker", "site", "batch")[: self.pick(0, 1, 2, 2, 3)]:
             found[name] = {**self.pick(*SDKS), "number": self.pick(5, 40, 200)}
             if self.often(0.8):
                 found[name]["calls"] = _rate(self.pick(6, 30, 300))
-            if self.dependencies and self.often(0.85):
+            if self.dependencies and self.often(0.95):
                 found[name]["dependency"] = self.pick(*self.dependencies)
         return found
 
@@ -280,7 +283,7 @@ class _Team:
 
     def admission(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        if self.often(0.3):
+        if self.often(0.45):
             found["in_place"] = True
         if self.often(0.3):
             found |= {"drain_share": f"{self.pick(50, 90)} %", "lifts": self.pick(1, 2, 5)}
@@ -310,7 +313,7 @@ class _Team:
             ranges["incident.outage"] = {"low": f"{low:g} min", "high": f"{high:g} min"}
         for name, item in found["dependencies"].items():
             if "goodput_while_collapsed" in item:
-                ranges[f"dependencies.{name}.goodput_while_collapsed"] = {"low": "0 %", "high": "80 %"}
+                ranges[f"dependencies.{name}.goodput_while_collapsed"] = {"low": "0 %", "high": "90 %"}
         return ranges
 
     @staticmethod

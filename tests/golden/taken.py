@@ -62,12 +62,12 @@ STATES = ("worst_queue", "worst_stack", "slowest_fleet")
 NUMBER = re.compile(r"(?<![\w.:/#-])\d[\d,]*(?:\.\d+)?(?![\w:]|-\w|\.\d)")
 
 
-def team_numbers(loaded: LoadedScenario) -> tuple[Numbers, dict[str, Any]]:
-    """Every number of one team, and its record for the portfolio."""
+def team_numbers(loaded: LoadedScenario, draws: int, plan_draws: int) -> tuple[Numbers, dict[str, Any]]:
+    """Every number of one team, and its record for the portfolio, with so many draws of its recovery and of its plan."""
     estimates = estimate(loaded)
     coupling = couple(loaded)
-    recovery = None if coupling is None else estimate_recovery(coupling)
-    plan = build_plan(estimates)
+    recovery = None if coupling is None else estimate_recovery(coupling, draws)
+    plan = build_plan(estimates, draws=plan_draws)
     measured = measure(loaded)
     runbook = build_runbook(estimates, recovery, measured)
     record = team_record(loaded, estimates, plan, recovery)
@@ -110,7 +110,7 @@ def _record(record: Mapping[str, Any]) -> Numbers:
     for item in shares["queues"]:
         name = f"record.queues[{item['name']}]"
         asked = ("backlog", "drain_rate_per_min", "drain_concurrency", "drain_min", "fresh_min")
-        found |= {f"{name}.{key}": item[key] for key in asked}
+        found[f"{name}.asked"] = [item[key] for key in asked]
         found[f"{name}.arrivals_per_min"] = item["arrivals_per_min"]
     for item in shares["fleets"]:
         found[f"record.fleets[{item['name']}].in_service_min"] = item["in_service_min"]
@@ -444,11 +444,12 @@ def _runbook(runbook: Runbook) -> Numbers:
         "runbook.ends_min": runbook.ends_min,
         "runbook.fallbacks": runbook.fallbacks,
         "runbook.lifting_min": runbook.lifting_min,
+        "runbook.holds_min": [step.hold_min for step in runbook.steps],
+        "runbook.begins_min": [step.begins_min for step in runbook.steps],
         "runbook.first_attempt_age_back_min": runbook.fresh_back_min,
     }
     for step in runbook.steps:
         name = f"runbook.step{step.number}"
-        found |= {f"{name}.hold_min": step.hold_min, f"{name}.begins_min": step.begins_min}
         found |= _some(f"{name}.commands", _said(step.commands))
         found |= _some(f"{name}.admit", _said(step.admit))
         found |= _some(f"{name}.hold", _said(step.hold))
@@ -540,7 +541,7 @@ def _gate(estimates: Estimates, recovery: CoupledEstimate | None) -> Numbers:
     own = {"fresh": estimates.loaded.scenario.recovery_objective_min}
     for item in verdicts(estimates, own | OBJECTIVES, recovery):
         name = f"gate.{item.name}[{item.subject}].{item.level}"
-        found |= {f"{name}.value": item.value, f"{name}.met": item.met}
+        found[name] = [item.value, item.met]
     return found
 
 
