@@ -74,6 +74,8 @@ HORIZONS_MIN = (DAY_MIN, 14 * DAY_MIN, 112 * DAY_MIN, 896 * DAY_MIN, 7_168 * DAY
 LONGEST_COURSE_MIN = 112 * DAY_MIN
 # Arrivals that do not change are compared with themselves after this time.
 PLAIN_PERIOD_MIN = 240.0
+# Traffic that repeats after a longer time than this is not followed until it repeats.
+LONGEST_PERIOD_MIN = 400 * DAY_MIN
 # A load this close to what a dependency bears is too close to call.
 NEAR_SHARE = 0.02
 # Headline results that move by more than this when the step is halved are not certain.
@@ -401,7 +403,7 @@ class _Packed:
 
     def _tables(self, kind: type[Any], items: list[Any]) -> Records:
         """Records of every draw, shape (draws, items)."""
-        return np.ascontiguousarray(np.broadcast_to(records.rows(kind, items), (self.draws, len(items))))
+        return np.broadcast_to(records.rows(kind, items), (self.draws, len(items))).copy()
 
     def _place(self, course: Course | None) -> int:
         """The place of a course among all, -1 for none."""
@@ -463,7 +465,10 @@ class _Packed:
     def _dependency_row(self, item: CoupledDependency) -> records.DependencyRow:
         given = {name: getattr(item, name) for name in _names(records.DependencyRow) if hasattr(item, name)}
         room = item.capacity_per_min if item.room_per_min is None else item.room_per_min
-        return records.DependencyRow(**{**given, "room_per_min": room, "course": self._place(item.course)})
+        # What does its full work above its capacity does not collapse.
+        collapses = item.collapses and item.goodput_share < 1
+        changed = {"room_per_min": room, "course": self._place(item.course), "collapses": collapses}
+        return records.DependencyRow(**{**given, **changed})
 
     def _lay_out(self) -> None:
         """Lanes, calls and courses, which are those of every draw."""
@@ -495,10 +500,11 @@ class _Packed:
         cycles = {
             item.cycle_min for item in profiles if item.cycle_min is not None and len(set(item.rates_per_min)) > 1
         }
-        period = max(cycles, default=PLAIN_PERIOD_MIN)
-        if any(abs(math.remainder(period, cycle)) > 1e-9 for cycle in cycles):
+        steps = [round(cycle / self.step) for cycle in cycles or {PLAIN_PERIOD_MIN}]
+        if any(abs(math.remainder(cycle, self.step)) > 1e-9 for cycle in cycles or {PLAIN_PERIOD_MIN}):
             return never, 0
-        if abs(math.remainder(period, self.step)) > 1e-9:
+        period = math.lcm(*steps) * self.step
+        if period > LONGEST_PERIOD_MIN:
             return never, 0
         # An age limit beyond two periods never empties a queue that does not fall in a period.
         ages = np.stack([self.queues[name] for name in _AGES], axis=-1).reshape(self.draws, -1)
@@ -512,8 +518,8 @@ class _Packed:
         surges = [40.0 * item.surge_decay_min for item in self.system.dependencies if item.surge_per_min > 0]
         late = max(0.0, float(self.outages.max()) - self.system.outage_min)
         settled = max((item.cycle_start_min - self.system.lead_min + late for item in profiles), default=0.0)
-        steps = np.ceil((max(0.0, settled, *ramps, *surges, *self.course_starts) + ages) / self.step - 1e-9)
-        return np.maximum(1, steps).astype(np.int64), round(period / self.step)
+        since = np.ceil((max(0.0, settled, *ramps, *surges, *self.course_starts) + ages) / self.step - 1e-9)
+        return np.maximum(1, since).astype(np.int64), round(period / self.step)
 
     def _bases(self, points: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Cumulative arrivals of each queue, and direct traffic as a share and as a surge, in each step of the grid."""
@@ -713,15 +719,16 @@ def _steps_row(steps: CapSteps | None) -> tuple[float, float, float]:
 
 
 def _fleet_row(item: CoupledFleet) -> records.FleetRow:
-    given = {name: getattr(item, name) for name in _names(records.FleetRow)}
-    return records.FleetRow(**{name: math.inf if value is None else value for name, value in given.items()})
+    given: dict[str, Any] = {name: getattr(item, name) for name in _names(records.FleetRow)}
+    bounds = {name: _or_inf(given[name]) for name in ("request_burst", "request_per_min")}
+    return records.FleetRow(**{**given, **bounds})
 
 
 def _scaler_row(item: Autoscaler | None) -> records.ScalerRow:
     names = _names(records.ScalerRow)
     if item is None:
-        return records.ScalerRow(**{name: False if name == "on" else 0 for name in names})
-    given = {name: getattr(item, name) for name in names if name != "on"}
+        return records.ScalerRow(False, *(0 for _ in names[1:]))
+    given: dict[str, Any] = {name: getattr(item, name) for name in names if name != "on"}
     given["metric"] = get_args(Metric).index(item.metric)
     given["fits_on_nodes"] = _or_inf(item.fits_on_nodes)
     return records.ScalerRow(on=True, **given)

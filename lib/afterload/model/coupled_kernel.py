@@ -284,7 +284,7 @@ def aside_by(p, s, line, place, sideline, now):
 
 @compiled
 def push(s, line, cell, items):
-    """Put items that arrived in a cell of the grid on a stack. Within a cell they lie evenly from its ``cut`` to its ``crest``."""
+    """Put items that arrived in a cell of the grid on a stack. In a cell they lie evenly from its ``cut`` to its ``crest``."""
     w = s.lanes[line]
     if w.bottom > w.top:
         w.bottom, w.cut = cell, 0.0
@@ -367,8 +367,13 @@ def discard(p, s, line, place, spare):
         r.discarded_past_deadline += floor - w.gone
         w.gone = floor
     if spare and w.side_in > w.side_out:
-        gone = old_aside(p, s, line, place, limit)
-        r.discarded_past_deadline += gone
+        if not q.stack:
+            r.discarded_past_deadline += old_aside(p, s, line, place, limit)
+        elif w.top + w.crest <= place - limit * p.inv + TINY:
+            # The newest is too old, and so is all below it.
+            drop_old(s, line, w.top + 1.0)
+            r.discarded_past_deadline += w.side_in - w.side_out
+            w.side_out = w.side_in
 
 
 @compiled
@@ -400,9 +405,10 @@ def launched_by(p, s, f, at):
     if at < s.when[f, cell] - TINY:
         return s.asked[f, cell], 0.0, min(edge, s.when[f, cell])
     level = s.asked[f, cell] + s.jump[f, cell] + s.pace[f, cell] * (at - s.when[f, cell])
-    if level >= s.asked[f, cell + 1]:
+    left = s.asked[f, cell + 1] - level
+    if left <= TINY or s.pace[f, cell] <= 0.0:
         return s.asked[f, cell + 1], 0.0, edge
-    return level, s.pace[f, cell], edge
+    return level, s.pace[f, cell], min(edge, at + left / s.pace[f, cell])
 
 
 @compiled
@@ -415,6 +421,9 @@ def move_fleet(p, s, f, i, now, removing):
     impaired = min(step, max(0.0, fleet.launches_from_min - now))
     if i == p.restore_at:
         s.asked[f, i] = 0.0
+    s.asked[f, i + 1] = s.asked[f, i]
+    s.jump[f, i] = s.pace[f, i] = 0.0
+    s.when[f, i] = now
     started, _, _ = launched_by(p, s, f, now - fleet.start_delay_min)
     g.removed += g.removal * step
     serving = fleet.running - g.removed + started
@@ -423,7 +432,6 @@ def move_fleet(p, s, f, i, now, removing):
         left = max(min(serving, fleet.removal_floor), serving - fleet.removal_per_min * impaired)
         g.removal = (serving - left) / step
         serving = left
-    s.jump[f, i] = s.pace[f, i] = 0.0
     s.when[f, i] = now + impaired
     asked = 0.0
     if impaired < step:
@@ -450,14 +458,18 @@ def serve_with(p, s, f, now, cell_end):
     level, pace, until = launched_by(p, s, f, now - fleet.start_delay_min)
     until = min(cell_end, until + fleet.start_delay_min)
     whole = np.floor(level + 1e-6)
+    end = whole
     if pace > 0.0:
         if pace * p.step <= FEW:
             until = min(until, now + max((whole + 1.0 - level) / pace, 1e-6 * p.step))
         else:
-            whole = level + 0.5 * pace * (until - now)
-    g.serving = max(0.0, fleet.running - g.removed - g.removal * (0.5 * (now + until) - g.since) + whole)
-    g.share = min(1.0, g.serving / fleet.needed) if fleet.needed > 0.0 else 1.0
-    g.full = g.serving >= fleet.needed - 0.5
+            end = level + pace * (until - now)
+            whole = 0.5 * (level + end)
+    kept = fleet.running - g.removed + g.removal * g.since
+    serving = max(0.0, kept - g.removal * 0.5 * (now + until) + whole)
+    g.serving = max(0.0, kept - g.removal * until + end)
+    g.share = min(1.0, serving / fleet.needed) if fleet.needed > 0.0 else 1.0
+    g.full = serving >= fleet.needed - 0.5
     return until
 
 
@@ -753,7 +765,7 @@ def asked_of(p, s, k, passing, timed):
     """Requests and attempts at a dependency that serves such a share of them."""
     x = s.dependencies[k]
     requests = x.base
-    attempts = x.base * (passing + x.each * (1.0 - passing))
+    attempts = x.base * x.each
     for line in range(p.lanes.shape[0]):
         u = p.lanes[line].queue
         for c in range(p.calls.shape[1]):
@@ -762,7 +774,7 @@ def asked_of(p, s, k, passing, timed):
             live, side = slowed(p, s, line, 1.0 - passing, timed)
             calls = p.per_item[u, c] * passes(p, s, u, c) * (live + side)
             requests += calls
-            attempts += calls * (passing + s.queues[u].attempts * (1.0 - passing))
+            attempts += calls * s.queues[u].attempts
     return requests, attempts
 
 
@@ -865,7 +877,7 @@ def share_out(p, s):
         s.queues[u].passing = passing
         if passing >= 1.0 and not timed:
             continue
-        w.fails = True
+        w.fails, w.timed = True, timed
         live, side = slowed(p, s, line, 1.0 - passing, timed)
         w.live_ok, w.side_ok = live, side
         for c in range(p.calls.shape[1]):
@@ -904,7 +916,7 @@ def charge_pools(p, s):
     for k in range(s.dependencies.shape[0]):
         x, pool = s.dependencies[k], s.pools[k]
         if x.collapsed or x.passing < 1.0:
-            pool.burn += (x.each - 1.0) * x.base * (1.0 - x.passing)
+            pool.burn += (x.each - 1.0) * x.base * (1.0 if x.collapsed else 1.0 - x.passing)
         else:
             pool.earn += x.base
     for line in range(p.lanes.shape[0]):
@@ -915,8 +927,11 @@ def charge_pools(p, s):
         if not w.fails:
             s.pools[place].earn += calls_all(p, u) * (w.live + w.side)
         else:
-            failing = calls_all(p, u) * (w.live_fails + w.side_fails)
-            s.pools[place].burn += (s.queues[u].attempts - 1.0) * failing
+            failing = w.live_fails + w.side_fails
+            if w.timed:
+                # In a collapse every request is tried so often, those that succeed in the end too.
+                failing += w.live_ok + w.side_ok
+            s.pools[place].burn += (s.queues[u].attempts - 1.0) * calls_all(p, u) * failing
 
 
 @compiled
@@ -974,6 +989,23 @@ def move_pools(p, s, dt):
 
 
 @compiled
+def time_to_clear_stack(p, s, line, place):
+    """Minutes until a stack is empty, or its newest item past its deadline: served from one end, it ages at the other."""
+    w = s.lanes[line]
+    q = p.queues[p.lanes[line].queue]
+    ageing, wait = 0.0, np.inf
+    if w.bottom <= w.top:
+        limit, _ = age_limit(q, False)
+        if limit < NO_LIMIT and place - limit * p.inv >= w.bottom:
+            ageing = s.stack[line, w.bottom] * p.inv
+        if q.deadline_min < NO_LIMIT and s.stack[line, w.top] > 0.0:
+            gap = w.top + w.crest - place + q.deadline_min * p.inv
+            in_cell = w.crest * s.stack[line, w.top] / w.side
+            wait = max(TINY * p.step, min(gap / (p.inv + w.side / s.stack[line, w.top]), in_cell))
+    return min(wait, (w.side_in - w.side_out) / (w.side + ageing))
+
+
+@compiled
 def time_to_change(p, s, line, place):
     """Minutes until one of the two queues of a lane runs empty at the rates of this stretch."""
     w = s.lanes[line]
@@ -993,12 +1025,7 @@ def time_to_change(p, s, line, place):
             return time_to_clear(side, w.side_ok + w.side_fails / q.max_receives, 0.0)
         if w.slope > 0.0:
             return time_to_clear(side, w.rate - w.coming, w.slope)
-        ageing = 0.0
-        if q.stack and w.bottom <= w.top:
-            limit, _ = age_limit(q, True)
-            if limit < NO_LIMIT and place - limit * p.inv >= w.bottom:
-                ageing = s.stack[line, w.bottom] * p.inv
-        return side / (w.side + ageing)
+        return time_to_clear_stack(p, s, line, place) if q.stack else side / w.side
     return np.inf
 
 
@@ -1068,7 +1095,7 @@ def move_lane(p, s, line, i, place, dt):
     if restored and set_aside(p, s, line, place, limit):
         s.side_curves[line, i + 1] = w.side_in
         removed = w.waits and w.side_in > aside
-        limit, kind = age_limit(q, w.side > 0.0)
+        limit, kind = age_limit(q, w.side > 0.0 and not q.stack)
         if limit < NO_LIMIT and w.side_in > w.side_out:
             gone = old_aside(p, s, line, place, limit)
             if gone > 0.0:
@@ -1185,7 +1212,10 @@ def change_step(p, s, holds, now):
 
 @compiled
 def share_of(p, s, u, left):
-    """What a queue gets of the room at its dependencies by service rates, as a cap can be; ``left``: of what queues at rest leave."""
+    """What a queue gets of the room at its dependencies, by service rates and as a cap can be.
+
+    ``left``: of what queues at rest leave.
+    """
     q = p.queues[u]
     room = np.inf
     for c in range(p.calls.shape[1]):
@@ -1241,7 +1271,7 @@ def offer_direct(p, s, k, i, now):
 
 @compiled
 def offer(p, s, i, now, cell_end):
-    """Direct traffic, and what consumers can do. Gives the time up to which that only grows, and the time up to which it holds."""
+    """Direct traffic, and what consumers can do; gives the time up to which that only grows, and that up to which it holds."""
     plan = s.plan[0]
     stage, grows, until = plan.stage, np.inf, np.inf
     s.seen[0].full = True
@@ -1804,18 +1834,18 @@ def run_draw(p, s, settled, period, course, others, waits):
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def simulate(
-    step, points, t0, base_t0, outage_min, bases, at_trigger, first_rates, outages, begins, direct, surge, lanes, first_lane, calls, per_item,
-    course_first, course_starts, course_values, queues, dependencies, pools, fleets, scalers, admission, holds, settled, period,
-    states, results, bounds, depend, lowest, begun, overall, course, others, waits,
+    step, points, t0, base_t0, outage_min, bases, at_trigger, first_rates, outages, begins, direct, surge, lanes, first_lane,
+    calls, per_item, course_first, course_starts, course_values, queues, dependencies, pools, fleets, scalers, admission,
+    holds, settled, period, states, results, bounds, depend, lowest, begun, overall, course, others, waits,
 ):  # fmt: skip
     """Simulate every draw; fill ``results``, ``bounds``, ``depend``, ``lowest``, ``begun``, ``overall`` and what is to be kept.
 
     ``bases``: (queues, points) cumulative base arrivals on a grid of ``step`` minutes from ``base_t0`` on, for an outage of
-    ``outage_min``; a draw's own grid has ``points`` from ``t0`` on. ``begins``: 1 where consumers run from the trigger on. ``settled``:
-    (draws,) steps after the restore from which on arrivals repeat every ``period`` steps; 0 if they do not. Records are of
-    shape (draws, ...), ``begun`` (draws, 9). ``course``: (points, queues) for one draw, or empty, ``others`` (points, columns):
-    attempts and state of each dependency, each fleet in service, the admission step. ``waits``: (draws, points, queues) or no draws.
-    ``states`` are zero records of each kind.
+    ``outage_min``; a draw's own grid has ``points`` from ``t0`` on. ``begins``: whether consumers run from the trigger on.
+    ``settled``: (draws,) steps after the restore from which on arrivals repeat every ``period`` steps; 0 if they do not.
+    Records are of shape (draws, ...), ``begun`` (draws, 9). ``course``: (points, queues) for one draw, or empty; ``others``
+    (points, columns): attempts and state of each dependency, each fleet in service, the admission step. ``waits``: (draws,
+    points, queues) or no draws. ``states`` are zero records of each kind.
     """
     nq, nl, nk, nf = queues.shape[1], lanes.shape[0], dependencies.shape[1], fleets.shape[1]
     curves, side_curves = np.zeros((nl, points)), np.zeros((nl, points))

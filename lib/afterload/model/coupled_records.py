@@ -206,6 +206,7 @@ class LaneState:
     keeps_up: bool  # none does, and its consumers can take all that arrives
     held: bool  # something outside the queue holds its consumers back
     fails: bool  # a dependency of it does not serve all
+    timed: bool  # and failing takes time-outs
     live: float  # rate of live work that consumers take
     side: float  # rate of sidelined work that they take
     live_ok: float  # of these, what succeeds where it fails
