@@ -133,6 +133,7 @@ class CoupledDependency:
         refill_per_success: retries that one success brings back.
         hit_at_rest, hit_at_restore: cache hit rates, below 1.
         cache_fill_min: minutes in which the cache closes 63 % of the gap; 0 for a cache that does not change.
+        room_per_min: what operators may use of it, the tested rate; None for its capacity. Admission steps keep to it.
     """
 
     capacity_per_min: float
@@ -147,6 +148,7 @@ class CoupledDependency:
     hit_at_rest: float = 0.0
     hit_at_restore: float = 0.0
     cache_fill_min: float = 0.0
+    room_per_min: float | None = None
 
     def __post_init__(self) -> None:
         number("capacity_per_min", self.capacity_per_min, above=0.0)
@@ -224,7 +226,7 @@ class Admission:
     Attributes:
         floor_share: share of their rate that consumers keep in steps 1 to 3.
         drain_share: share of the room that control and direct traffic leave at a dependency which drains get in steps 4
-            and 5; queues divide it by their service rates, and one at rest leaves what it does not use to the others. A share
+            and 5; queues divide it by what their consumers do, and one at rest leaves what it does not use to the others. A share
             below a queue's arrivals keeps it in step 4.
         replay_share: share of that which sidelined work gets from step 5 on.
         lifts: equal steps in which step 6 lifts the cap from there to what consumers can do, each held for the sixth hold.
@@ -531,6 +533,7 @@ _DEPENDENCY_FIELDS = {
             "hit_at_rest",
             "hit_at_restore",
             "cache_fill_min",
+            "room_per_min",
         )
     )
 }
@@ -565,6 +568,7 @@ _MAY_BE_INFINITE = {
     "retry_tokens",
     "request_burst",
     "request_per_min",
+    "room_per_min",
 }
 _FIELDS = {"queue": _QUEUE_FIELDS, "dependency": _DEPENDENCY_FIELDS, "fleet": _FLEET_FIELDS}
 
@@ -615,7 +619,7 @@ class _Packed:
         if self.outages.max() > system.lead_min + 1e-9:
             raise ModelError(f"an outage of {self.outages.max():g} min begins before lead_min {system.lead_min:g}")
         self.queues = self._rows([_queue_row(queue) for queue in system.queues], 20)
-        self.dependencies = self._rows([_dependency_row(item) for item in system.dependencies], 12)
+        self.dependencies = self._rows([_dependency_row(item) for item in system.dependencies], 13)
         self.fleets = self._rows([_fleet_row(item) for item in system.fleets], 11)
         tables = {"queue": self.queues, "dependency": self.dependencies, "fleet": self.fleets}
         for key, value in values.items():
@@ -855,7 +859,7 @@ def _steps_row(steps: CapSteps | None) -> list[float]:
 
 
 def _dependency_row(item: CoupledDependency) -> list[float]:
-    return [float(getattr(item, name)) for name in _DEPENDENCY_FIELDS]
+    return [_or_inf(getattr(item, name)) for name in _DEPENDENCY_FIELDS]
 
 
 def _fleet_row(item: CoupledFleet) -> list[float]:

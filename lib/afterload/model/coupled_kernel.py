@@ -55,8 +55,9 @@ NQ = 20
     K_HIT_REST,  # cache hit rate at rest
     K_HIT_NOW,  # cache hit rate at the restore
     K_FILL,  # minutes in which the cache closes most of the gap (1 - 1/e)
-) = range(12)
-NK = 12
+    K_ROOM,  # what admission steps may use of it, other traffic included; infinite for its capacity
+) = range(13)
+NK = 13
 
 # Columns of a fleet.
 (
@@ -436,7 +437,7 @@ def set_rate(q, w, p, now, in_service, room, stage, floor):
     alone = p[q, Q_RAMP_START] + p[q, Q_RAMP_SLOPE] * now
     slope = p[q, Q_RAMP_SLOPE]
     if stage < 4:
-        in_service *= held_to(q, p, floor * limit, 0.0) / limit if limit > 0.0 else floor
+        in_service *= held_to(q, p, min(floor * limit, room), 0.0) / limit if limit > 0.0 else floor
     rate, limit, slope = min(alone, limit) * in_service, min(limit * in_service, room), slope * in_service
     w[q, W_HELD] = 1.0 if min(rate, room) < min(alone, p[q, Q_SERVICE], p[q, Q_CAP]) * (1.0 - TINY) else 0.0
     w[q, W_RATE], w[q, W_SLOPE] = min(rate, limit), 0.0
@@ -735,7 +736,7 @@ def begin(w, x, g, plan, queues, dependencies, fleets, admission, r, s, lowest, 
     for q in range(w.shape[0]):
         k = int(queues[q, Q_DEPENDENCY])
         if k >= 0:
-            x[k, D_SERVICE] += queues[q, Q_SERVICE]
+            x[k, D_SERVICE] += min(queues[q, Q_SERVICE], queues[q, Q_CAP])
         for column in range(NW):
             w[q, column] = 0.0
         for column in range(NR):
@@ -754,10 +755,11 @@ def begin(w, x, g, plan, queues, dependencies, fleets, admission, r, s, lowest, 
 
 @compiled
 def share_of(q, k, x, queues):
-    """What a queue gets of the room at its dependency while all drain: by service rates, as a cap can be."""
-    if queues[q, Q_SERVICE] <= 0.0:
+    """What a queue gets of the room at its dependency while all drain: by what consumers do, as a cap can be."""
+    own = min(queues[q, Q_SERVICE], queues[q, Q_CAP])
+    if own <= 0.0:
         return 0.0
-    return held_to(q, queues, x[k, D_ROOM] * queues[q, Q_SERVICE] / x[k, D_SERVICE], 0.0)
+    return held_to(q, queues, x[k, D_ROOM] * own / x[k, D_SERVICE], 0.0)
 
 
 @compiled
@@ -783,7 +785,8 @@ def offer(w, x, g, plan, queues, dependencies, admission, now):
         if x[k, D_LIMITED] > 0.0:
             each = min(each, dependencies[k, K_SUSTAINED])
         x[k, D_FAILING] = each * x[k, D_LOAD]
-        free = max(0.0, dependencies[k, K_CAPACITY] - dependencies[k, K_CONTROL] - x[k, D_FRESH])
+        bears = dependencies[k, K_ROOM] if dependencies[k, K_ROOM] < NO_LIMIT else dependencies[k, K_CAPACITY]
+        free = max(0.0, bears - dependencies[k, K_CONTROL] - x[k, D_FRESH])
         x[k, D_ROOM] = x[k, D_LEFT] = admission[M_SHARE] * free
         x[k, D_DRAINING] = x[k, D_SERVICE]
     holds_back = 4 <= stage < 7
@@ -791,13 +794,14 @@ def offer(w, x, g, plan, queues, dependencies, admission, now):
         k = int(queues[q, Q_DEPENDENCY])
         if holds_back and k >= 0 and is_at_rest(q, k, w, x, queues, stage):
             x[k, D_LEFT] -= w[q, W_COMING]
-            x[k, D_DRAINING] -= queues[q, Q_SERVICE]
+            x[k, D_DRAINING] -= min(queues[q, Q_SERVICE], queues[q, Q_CAP])
     for q in range(w.shape[0]):
         k, f = int(queues[q, Q_DEPENDENCY]), int(queues[q, Q_FLEET])
         room = np.inf
-        if holds_back and k >= 0:
-            service = queues[q, Q_SERVICE]
+        if stage < 7 and k >= 0:
             room = share_of(q, k, x, queues)
+        if holds_back and k >= 0:
+            service = min(queues[q, Q_SERVICE], queues[q, Q_CAP])
             if not is_at_rest(q, k, w, x, queues, stage) and x[k, D_DRAINING] > 0.0:
                 room = held_to(q, queues, x[k, D_LEFT] * service / x[k, D_DRAINING], 0.0)
             if stage == 6:
