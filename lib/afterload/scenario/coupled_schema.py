@@ -46,8 +46,8 @@ class AdmissionPlan(Section):
     )
     floor_share: Annotated[Share, Field(description="Share of their rate that consumers keep in steps 1 to 3.")] = 0.0
     drain_share: Annotated[
-        Share, Field(gt=0, description="Share of the room at a dependency that drains get in steps 4 and 5.")
-    ] = 0.8
+        Share, Field(gt=0, description="Share of the room at a dependency, to its tested rate, that drains get.")
+    ] = 1.0
     replay_share: Annotated[Share, Field(gt=0, description="Share of that which set-aside work gets in step 5.")] = 1.0
     lifts: Annotated[
         Count, Field(ge=1, le=20, description="Equal steps, at most, in which the cap is lifted in step 6.")

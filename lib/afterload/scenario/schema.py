@@ -208,7 +208,7 @@ class Dependency(Section):
         ShareCourse | None,
         none_is_none,
         Field(
-            description="Share of its capacity over time, for a partial outage or a second dip; all of it from the restore on if not given."
+            description="Share of its capacity over time, for a partial outage or a second dip; none: all from the restore on."
         ),
     ] = None
     control_rate_per_min: Annotated[
