@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from afterload.errors import ModelError
 from afterload.model.checks import number
@@ -24,7 +25,7 @@ class Range:
     """One uncertain number: it lies between ``low`` and ``high``, most often near ``likely``.
 
     Drawn from a PERT distribution: a beta distribution on the interval with its mode at ``likely`` and its mean at
-    (low + 4 likely + high) / 6.
+    (low + 4 likely + high) / 6. All that name the same ``moves_with`` are drawn at the same percentile.
 
     Raises:
         ModelError: a value negative or not finite, or not in order.
@@ -35,6 +36,7 @@ class Range:
     low: float
     likely: float
     high: float
+    moves_with: str = ""
 
     def __post_init__(self) -> None:
         for name in ("low", "likely", "high"):
@@ -76,10 +78,21 @@ class Mover(Generic[Key]):
 
 
 def draw(ranges: Mapping[Key, Range], draws: int, generator: np.random.Generator) -> dict[Key, FloatArray]:
-    """Values of every input, independent of each other, each of shape (draws,). The order of ``ranges`` counts."""
+    """Values of every input, each of shape (draws,): independent of each other, or together with those of the same name. The
+    order of ``ranges`` counts.
+    """
     if draws < 1:
         raise ModelError(f"draws is {draws}; give at least 1")
-    return {key: item.sample(draws, generator) for key, item in ranges.items()}
+    found: dict[Key, FloatArray] = {}
+    places: dict[str, npt.NDArray[np.intp]] = {}
+    for key, item in ranges.items():
+        values = item.sample(draws, generator)
+        if item.moves_with in places:
+            values = np.sort(values)[places[item.moves_with]]
+        elif item.moves_with:
+            places[item.moves_with] = np.argsort(np.argsort(values))
+        found[key] = values
+    return found
 
 
 def spread(answers: FloatArray) -> Spread:
@@ -101,17 +114,22 @@ def movers(
     generator: np.random.Generator,
     samples: int = 2_000,
 ) -> list[Mover[Key]]:
-    """Inputs by how far they move the answer, the farthest first; those that bring "never" before all others.
+    """Inputs by how far they move the answer, the farthest first; those that bring "never" before all others. Of inputs that
+    move together the first stands for all.
 
     ``evaluate`` takes values of all inputs, each of shape (n,), and gives n answers with NaN for never. It is called once.
     """
-    keys = list(ranges)
-    if not keys:
+    if not ranges:
         return []
-    ends = {key: np.percentile(ranges[key].sample(samples, generator), [10, 90]) for key in keys}
-    values = {key: np.full(2 * len(keys), float(ranges[key].likely)) for key in keys}
+    first = {item.moves_with: key for key, item in reversed(list(ranges.items()))}
+    keys = [key for key, item in ranges.items() if not item.moves_with or first[item.moves_with] == key]
+    ends = {key: np.percentile(item.sample(samples, generator), [10, 90]) for key, item in ranges.items()}
+    values = {key: np.full(2 * len(keys), float(item.likely)) for key, item in ranges.items()}
     for place, key in enumerate(keys):
-        values[key][2 * place : 2 * place + 2] = ends[key]
+        name = ranges[key].moves_with
+        for other in ranges:
+            if other == key or (name and ranges[other].moves_with == name):
+                values[other][2 * place : 2 * place + 2] = ends[other]
     answers = evaluate(values)
     found = []
     for place, key in enumerate(keys):
