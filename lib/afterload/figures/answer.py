@@ -23,6 +23,7 @@ from afterload.plan.wording import buys_no_minutes, largest_price, short_worth
 from afterload.plan.worth import CASES, measured_recovery
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.result import CoupledEstimate
+from afterload.scenario.load import INSIDE
 from afterload.units import format_duration, format_instant, format_minutes, format_number, format_rate
 
 __all__ = ["all_doubts", "answer", "first_changes", "headline", "provenance", "spread_sentences"]
@@ -383,9 +384,10 @@ def provenance(estimates: Estimates) -> Table:
     rows += [(name, path) for name, path in (("timeline", incident.timeline), ("impacts", incident.impacts)) if path]
     if loaded.scenario.postmortem is not None and loaded.scenario.postmortem.timeline is not None:
         rows.append(("own timeline", loaded.scenario.postmortem.timeline))
-    for name, queue in loaded.scenario.queues.items():
-        if queue.arrival_rate.series is not None:
-            rows.append((f"arrival series of {name}", queue.arrival_rate.series))
+    for part, section, key, _ in INSIDE:
+        for name, item in getattr(loaded.scenario, part).items():
+            if file := getattr(getattr(item, section), key, None):
+                rows.append((f"{section.replace('_', ' ')} of {name}", file))
     for kind, named in (("export", loaded.scenario.exports), ("telemetry", loaded.scenario.telemetry)):
         rows += [(kind, file) for file in dict.fromkeys(item.file for item in named)]
     rows += [(f"override {path}", str(value)) for path, value in loaded.overrides.items()]

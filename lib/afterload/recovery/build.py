@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from afterload import limits
 from afterload.arrivals import arrival_profile, rate_profile
-from afterload.errors import ApproximationWarning, MissingEvidenceWarning
+from afterload.errors import ApproximationWarning, MissingEvidenceWarning, ModelError
 from afterload.model.coupled import (
     Autoscaler,
     Call,
@@ -21,6 +21,7 @@ from afterload.model.coupled import (
     Input,
     Partitions,
     RetryPool,
+    simulate,
 )
 from afterload.model.curves import RateProfile
 from afterload.model.queues import QueueLoad
@@ -46,7 +47,7 @@ from afterload.scenario import LoadedScenario, Queue
 from afterload.scenario.bounds_schema import Scaling, ShareCourse, StreamShards
 from afterload.scenario.ranges import RANGED, split_range
 
-__all__ = ["Coupling", "couple"]
+__all__ = ["Coupling", "couple", "couple_from_restore"]
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,15 @@ class Coupling:
 
 
 class _Builder:
-    def __init__(self, loaded: LoadedScenario, memo: dict[Any, Any]) -> None:
+    def __init__(
+        self, loaded: LoadedScenario, memo: dict[Any, Any], known: Mapping[str, QueueLoad] | None = None
+    ) -> None:
         self.loaded = loaded
+        self.known = known
+        incident = loaded.scenario.incident
+        # Where the loads from the restore on are known, the outage is not followed.
+        self.begin = incident.trigger if known is None else incident.restored_at
+        self.outage_min = incident.outage_min if known is None else 0.0
         self.memo = memo
         self.scenario = loaded.scenario
         self.doubts: list[Doubt] = []
@@ -114,13 +122,11 @@ class _Builder:
         )
 
     def direct(self, name: str) -> RateProfile | None:
-        """Direct traffic of a dependency from the trigger on, where it changes."""
+        """Direct traffic of a dependency from the begin on, where it changes."""
         rate = self.scenario.dependencies[name].direct_rate
         if rate.constant_per_min is not None:
             return None
-        profile, _ = rate_profile(
-            rate, self.loaded.direct.get(name), self.scenario.incident.trigger, self.scenario.time_zone
-        )
+        profile, _ = rate_profile(rate, self.loaded.direct.get(name), self.begin, self.scenario.time_zone)
         return profile
 
     def course(self, given: ShareCourse | None) -> Course | None:
@@ -129,6 +135,8 @@ class _Builder:
 
     def load(self, name: str) -> QueueLoad:
         """A queue's load with arrivals from the trigger on."""
+        if self.known is not None:
+            return self.known[name]
         item, incident = self.scenario.queues[name], self.scenario.incident
         # The objects are kept beside the result, so that no other one gets their identity.
         key = (name, id(item), id(incident))
@@ -210,6 +218,16 @@ class _Builder:
             removal_per_min=item.removal_rate_per_min,
             automation_active=active,
             removal_floor=item.removal_floor,
+        )
+
+    def system(self) -> CoupledSystem:
+        return CoupledSystem(
+            outage_min=self.outage_min,
+            lead_min=self.outage_min,
+            queues=tuple(self.queue(name) for name in self.queue_names),
+            dependencies=tuple(self.dependency(name) for name in self.dependency_names),
+            fleets=tuple(self.fleet(name) for name in self.fleet_names),
+            admission=admission_of(self.loaded) if self.scenario.admission.in_place else None,
         )
 
     def uncertain(self, system: CoupledSystem) -> tuple[dict[Input, Range], dict[Input, str]]:
@@ -294,17 +312,26 @@ def couple(loaded: LoadedScenario, memo: dict[Any, Any] | None = None) -> Coupli
     if not scenario.queues and not scenario.dependencies:
         return None
     builder = _Builder(loaded, {} if memo is None else memo)
-    outage = scenario.incident.outage_min
-    system = CoupledSystem(
-        outage_min=outage,
-        lead_min=outage,
-        queues=tuple(builder.queue(name) for name in builder.queue_names),
-        dependencies=tuple(builder.dependency(name) for name in builder.dependency_names),
-        fleets=tuple(builder.fleet(name) for name in builder.fleet_names),
-        admission=admission_of(loaded) if scenario.admission.in_place else None,
-    )
+    system = builder.system()
     ranges, labels = builder.uncertain(system)
     return Coupling(
         loaded, system, builder.queue_names, builder.dependency_names, builder.fleet_names, ranges, labels,
         tuple(builder.doubts),
     )  # fmt: skip
+
+
+def couple_from_restore(loaded: LoadedScenario, known: Mapping[str, QueueLoad]) -> Coupling:
+    """A scenario as one coupled system from the restore on, with the known loads of some queues then; the others have what the
+    outage leaves them.
+    """
+    whole = couple(loaded)
+    if whole is None:
+        raise ModelError("there is no queue to follow from the restore on")
+    loads = dict(known)
+    if len(loads) < len(whole.queues):
+        waiting = simulate(whole.system).backlog_at_restore[0]
+        for queue, name, items in zip(whole.system.queues, whole.queues, waiting, strict=True):
+            if name not in loads:
+                arrivals, _ = arrival_profile(loaded, name, loaded.scenario.incident.restored_at)
+                loads[name] = replace(queue.load, arrivals=arrivals, outage_min=0.0, backlog_before=float(items))
+    return replace(whole, system=_Builder(loaded, {}, loads).system(), ranges={}, labels={})
