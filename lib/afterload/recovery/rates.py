@@ -382,5 +382,5 @@ def _ramp(queue: Queue) -> Ramp | None:
 def stream_of(shape: StreamShards) -> Stream:
     """A stream as the model takes it."""
     return Stream(
-        shape.shards, shape.parallelisation, shape.batch_size, shape.batch_time_s, hottest_share=shape.hottest_share
+        shape.shards, shape.parallelisation, shape.batch_size, shape.batch_time_s, hottest_share=max(shape.spread)
     )
