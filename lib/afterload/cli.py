@@ -143,21 +143,13 @@ def check(file: str | None, example: str | None, overrides: tuple[str, ...]) -> 
     loaded = load_scenario(_example_path(example) if example is not None else str(file), overrides)
     from afterload.estimates import estimate
     from afterload.figures.answer import spread_sentences
-    from afterload.figures.recovery import dependency_sentences, differing_queues, differing_sentences
+    from afterload.figures.recovery import dependency_sentences
     from afterload.figures.summary import summary
-    from afterload.recovery.build import couple
     from afterload.recovery.result import estimate_recovery
 
     estimates = estimate(loaded)
-    coupling = couple(loaded)
-    recovery = None if coupling is None else estimate_recovery(coupling)
-    echo("\n".join(summary(estimates, differing_queues(recovery, estimates.queues))))
-    lines = (
-        *dependency_sentences(recovery),
-        *spread_sentences(estimates, recovery),
-        *differing_sentences(recovery, estimates.queues),
-    )
-    for line in lines:
+    recovery = None if estimates.coupling is None else estimate_recovery(estimates.coupling)
+    for line in (*summary(estimates), *dependency_sentences(recovery), *spread_sentences(estimates, recovery)):
         echo(line)
 
 

@@ -1212,7 +1212,7 @@ def change_step(p, s, holds, now):
 
 @compiled
 def share_of(p, s, u, left):
-    """What a queue gets of the room at its dependencies, by service rates and as a cap can be.
+    """What a queue gets of the room at its dependencies, by what consumers do and as a cap can be.
 
     ``left``: of what queues at rest leave.
     """
@@ -1224,10 +1224,11 @@ def share_of(p, s, u, left):
             break
         x = s.dependencies[k]
         among = x.draining if left else x.service
-        if q.service_rate_per_min <= 0.0:
+        own = own_rate(q)
+        if own <= 0.0:
             return 0.0
         if among > 0.0:
-            room = min(room, (x.left if left else x.room) * q.service_rate_per_min / among)
+            room = min(room, (x.left if left else x.room) * own / among)
     return held_to(q, room, 0.0) if room < NO_LIMIT else room
 
 
@@ -1301,12 +1302,13 @@ def offer(p, s, i, now, cell_end):
                     k = p.calls[u, c]
                     if k >= 0:
                         s.dependencies[k].left -= o.coming * p.per_item[u, c]
-                        s.dependencies[k].draining -= q.service_rate_per_min * p.per_item[u, c]
+                        s.dependencies[k].draining -= own_rate(q) * p.per_item[u, c]
     for u in range(s.queues.shape[0]):
         o, q = s.queues[u], p.queues[u]
         o.room = np.inf
-        if holds_back and p.calls.shape[1] > 0 and p.calls[u, 0] >= 0:
-            o.room = share_of(p, s, u, not o.at_rest)
+        if stage < 7 and p.calls.shape[1] > 0 and p.calls[u, 0] >= 0:
+            # Floors stay within the room, too.
+            o.room = share_of(p, s, u, holds_back and not o.at_rest)
             if stage == 6:
                 o.room = held_to(q, o.room, plan.lift / p.admission[0].lifts)
         if p.scalers[u].on:
@@ -1619,7 +1621,7 @@ def begin(p, s):
         q = p.queues[u]
         for c in range(p.calls.shape[1]):
             if p.calls[u, c] >= 0:
-                s.dependencies[p.calls[u, c]].service += q.service_rate_per_min * p.per_item[u, c]
+                s.dependencies[p.calls[u, c]].service += own_rate(q) * p.per_item[u, c]
         r = s.results[u]
         r.drain_min = r.fresh_age_back_min = -1.0
         a, c = p.scalers[u], s.scalers[u]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 
 from afterload.arrivals import arrival_profile
@@ -16,6 +17,8 @@ from afterload.model.coupled import (
     CoupledQueue,
     CoupledSystem,
     Input,
+    Trace,
+    trace,
 )
 from afterload.model.curves import RateProfile
 from afterload.model.queues import QueueLoad
@@ -48,6 +51,11 @@ class Coupling:
     ranges: Mapping[Input, Range]
     labels: Mapping[Input, str]
     doubts: tuple[Doubt, ...] = ()
+
+    @cached_property
+    def course(self) -> Trace:
+        """The recovery at the likely values, as the scenario starts."""
+        return trace(self.system)
 
 
 def _shifted(profile: RateProfile, minutes: float) -> RateProfile:

@@ -66,7 +66,7 @@ def estimate_recovery(coupling: Coupling, draws: int = DRAWS, seed: int = SEED) 
     Uncertain inputs give P10, P50 and P90 from ``draws`` draws; the same seed gives the same numbers.
     """
     system = coupling.system
-    today = _variant("as the scenario is", system)
+    today = _variant("as the scenario is", system, coupling.course)
     others = []
     if system.dependencies:
         flipped = _started(system, collapsed=not any(item.collapsed_at_restore for item in system.dependencies))
@@ -105,7 +105,7 @@ def draw_recovery(
 
     For whoever needs no more of it, such as a gate.
     """
-    likely = trace(coupling.system).result
+    likely = coupling.course.result
     return likely, _drawn(coupling, draws, np.random.default_rng(seed)) if coupling.ranges else None
 
 
@@ -113,8 +113,8 @@ def _drawn(coupling: Coupling, draws: int, generator: np.random.Generator) -> Co
     return simulate(coupling.system, draw(coupling.ranges, draws, generator))
 
 
-def _variant(name: str, system: CoupledSystem) -> Variant:
-    return Variant(name, system, trace(system), bool(certainty(system).certain[0]))
+def _variant(name: str, system: CoupledSystem, course: Trace | None = None) -> Variant:
+    return Variant(name, system, course or trace(system), bool(certainty(system).certain[0]))
 
 
 def _started(system: CoupledSystem, collapsed: bool) -> CoupledSystem:
