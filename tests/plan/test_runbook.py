@@ -16,7 +16,6 @@ from botocore import xform_name
 from botocore.validate import ParamValidator
 from tests.plan.conftest import HEAD, everything
 
-from afterload.coupling import couple, estimate_recovery
 from afterload.errors import ScenarioError
 from afterload.estimates import estimate
 from afterload.figures.runbook import runbook_answer
@@ -25,6 +24,8 @@ from afterload.plan import build_plan
 from afterload.plan.consumers import ConsumerCap
 from afterload.plan.runbook import Runbook, admission_of, agreed, build_runbook
 from afterload.plan.runbook_export import runbook_markdown
+from afterload.recovery.build import couple
+from afterload.recovery.result import estimate_recovery
 from afterload.scenario import LoadedScenario, load_scenario
 
 SESSION = botocore.session.get_session()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from afterload.coupling import Coupling
 from afterload.model.overload import LoadClass, classify, hidden_capacity
+from afterload.recovery.build import Coupling
 
 __all__ = ["DependencyStanding", "dependency_standings"]
 

@@ -8,9 +8,10 @@ from datetime import UTC, datetime, tzinfo
 from typing import Literal
 
 from afterload.arrivals import arrival_profile
-from afterload.estimates import QueueService, estimate_fleet, queue_service
+from afterload.estimates import estimate_fleet
 from afterload.findings.live_consumers import Consumers
 from afterload.model.curves import RateProfile
+from afterload.recovery.service import QueueService, queue_service
 from afterload.scenario import LoadedScenario
 from afterload.units import format_offset, format_rate
 

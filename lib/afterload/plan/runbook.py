@@ -9,16 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from afterload.clients import ClientKind, client_kinds
-from afterload.coupling import (
-    CoupledEstimate,
-    StepCap,
-    Variant,
-    admission_of,
-    cap_steps,
-    consumers_rate,
-    drain_room,
-    step_caps,
-)
 from afterload.estimates import Estimates
 from afterload.findings.measured import SignalRecovery
 from afterload.findings.telemetry import Measured
@@ -35,6 +25,9 @@ from afterload.plan.changes import (
 from afterload.plan.consumers import ConsumerCap, capped, held, lifted
 from afterload.plan.kept import Kept, owner_agreed
 from afterload.plan.objectives import within
+from afterload.recovery.admission import StepCap, admission_of, drain_room, step_caps
+from afterload.recovery.rates import cap_steps, consumers_rate
+from afterload.recovery.result import CoupledEstimate, Variant
 from afterload.scenario import Queue
 from afterload.units import format_minutes, format_number, format_rate, format_share
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from afterload import limits
-from afterload.estimates import CapEstimate, Estimates, QueueEstimate
+from afterload.estimates import Estimates, QueueEstimate
 from afterload.model.backlog import cap_rate_per_min
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, quoted, where
 from afterload.plan.terraform import resource
+from afterload.recovery.rates import CapEstimate
 from afterload.scenario import Queue
 from afterload.scenario.capacity_schema import Pollers
 from afterload.units import format_duration, format_rate

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from afterload import limits
-from afterload.estimates import CapEstimate, Estimates, QueueEstimate
+from afterload.estimates import Estimates, QueueEstimate
 from afterload.model.backlog import cap_rate_per_min
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, owner_of, quoted, where
+from afterload.recovery.rates import CapEstimate
 from afterload.scenario import Dependency, Queue
 from afterload.units import format_duration, format_rate
 
