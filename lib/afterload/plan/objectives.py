@@ -22,7 +22,17 @@ from afterload.units import (
     read_rate_per_min,
 )
 
-__all__ = ["OBJECTIVES", "Verdict", "junit", "read_objective", "verdicts", "within", "written", "xml_text"]
+__all__ = [
+    "MEASURE_OF",
+    "OBJECTIVES",
+    "Verdict",
+    "junit",
+    "read_objective",
+    "verdicts",
+    "within",
+    "written",
+    "xml_text",
+]
 
 # What can be asked for: how its limit is read, and how it is written.
 OBJECTIVES: Mapping[str, str] = {
@@ -33,7 +43,12 @@ OBJECTIVES: Mapping[str, str] = {
     "attempts": "attempts a minute at the busiest dependency, such as 3,000/min",
     "launch": "time from the restore until missing instances serve",
 }
-_MEASURES = {"fresh": "fresh_min", "drain": "empty_min", "lost": "lost", "attempts": "peak_attempts_per_min"}
+MEASURE_OF: Mapping[str, str] = {
+    "fresh": "fresh_min",
+    "drain": "empty_min",
+    "lost": "lost",
+    "attempts": "peak_attempts_per_min",
+}
 
 
 @dataclass(frozen=True)
@@ -106,11 +121,11 @@ def _verdicts(
     estimates: Estimates, objectives: Mapping[str, float], recovery: CoupledEstimate | None
 ) -> Iterator[Verdict]:
     measured = None
-    told = {name for name in objectives if name in _MEASURES and applies(_MEASURES[name], estimates.loaded.scenario)}
+    told = {name for name in objectives if name in MEASURE_OF and applies(MEASURE_OF[name], estimates.loaded.scenario)}
     if told:
         measured = measured_recovery(estimates.loaded, recovery)
     for name, limit in objectives.items():
-        if name in _MEASURES:
+        if name in MEASURE_OF:
             if measured is not None and name in told:
                 yield from _of_measure(name, limit, measured, estimates)
         elif name == "multiplier":
@@ -123,9 +138,9 @@ def _verdicts(
 
 def _of_measure(name: str, limit: float, measured: Measured, estimates: Estimates) -> Iterator[Verdict]:
     subject = "team" if len(estimates.queues) != 1 else f"queues.{next(iter(estimates.queues))}"
-    yield _verdict(name, subject, limit, measured.likely(_MEASURES[name]), "likely")
-    if len(measured.values[_MEASURES[name]]) > 1:
-        yield _verdict(name, subject, limit, measured.spread(_MEASURES[name])[1], "P90")
+    yield _verdict(name, subject, limit, measured.likely(MEASURE_OF[name]), "likely")
+    if measured.table.shape[1] > 1:
+        yield _verdict(name, subject, limit, measured.spread(MEASURE_OF[name])[1], "P90")
 
 
 def _verdict(name: str, subject: str, limit: float, value: float | None, level: str) -> Verdict:
