@@ -176,7 +176,7 @@ def _sized_last(items: list[PlanItem]) -> list[PlanItem]:
     return items
 
 
-Rank = tuple[float, float, int, float, bool, str, str]
+Rank = tuple[float, float, int, float, float, bool, str, str]
 
 
 def _ranker(order: Order, costs: Costs) -> Callable[[Change, PlanItem, Sequence[Differences]], Rank]:
@@ -191,14 +191,14 @@ def _ranker(order: Order, costs: Costs) -> Callable[[Change, PlanItem, Sequence[
         kind = 0 if gain > ROUNDING_MIN else 1 if moves else 2
         tie = (change.id not in GUIDE, change.id, item.target)
         if order == "guide":
-            return change.order, status, kind, -round(gain, 6), *tie
+            return change.order, status, kind, -round(gain, 6), 0.0, *tie
         days = change.effort_days if item.effort_days is None else item.effort_days
         worth = gain if order == "minutes" else gain / max(days, 0.1)
         if order == "cost":
             nets = [_net(of_case[WHOLE], days, item, costs) for of_case in measures]
             worth = max((net.amount for net in nets), default=-days * costs.person_day)
         # Rounded, since the order in which a file lists its parts moves the last digits of a sum.
-        return 0.0, status, kind, -round(worth, 6), *tie
+        return 0.0, status, kind, -round(worth, 6), -round(gain, 6), *tie
 
     return rank
 

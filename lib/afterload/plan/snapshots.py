@@ -51,5 +51,7 @@ def _plan_record(path: Path, name: str) -> dict[str, object] | None:
 def undone_since(before: LoadedScenario, text: str, path: str | Path) -> list[str]:
     """Lines of the plan that were in place and are open again in the scenario ``text``, which is the file ``path``."""
     one, other = (estimate(loaded) for loaded in (before, load_scenario_text(text, path)))
-    differing = compare(Snapshot.of(one, build_plan(one, draws=1)), Snapshot.of(other, build_plan(other, draws=1))).lines
+    differing = compare(
+        Snapshot.of(one, build_plan(one, draws=1)), Snapshot.of(other, build_plan(other, draws=1))
+    ).lines
     return [item.name for item in differing if item.note == "undone"]
