@@ -20,7 +20,7 @@ from afterload.model.launches import BucketLimits, Launches, launch, removal_tim
 from afterload.model.retries import RetryStack, stack
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.inputs import queue_inputs
-from afterload.recovery.rates import CapEstimate, estimate_cap, sharing_queues, stream_of
+from afterload.recovery.rates import CapEstimate, estimate_cap, stream_of
 from afterload.recovery.service import busiest_shard
 from afterload.scenario import CallStack, Fleet, LoadedScenario, Queue
 from afterload.scenario.schema import StreamShards
@@ -177,7 +177,8 @@ def estimate_queue(
         queue: a changed one to compute in its place.
         others: the queues to share the dependency with, by name; those of the scenario if not given.
     """
-    queue = queue or loaded.scenario.queues[name]
+    scenario = loaded.scenario
+    queue = queue or scenario.queues[name]
     inputs = queue_inputs(loaded, name, queue)
     load, doubts = inputs.load, list(inputs.doubts)
     recovery = recover(load)
@@ -199,9 +200,7 @@ def estimate_queue(
         slowest=slowest,
         catch_up_rate_per_min=catch_up,
         rejected=inputs.rejected,
-        cap=estimate_cap(
-            queue, loaded.scenario.dependencies, sharing_queues(others or loaded.scenario.queues, name, queue)
-        ),
+        cap=estimate_cap(scenario.model_copy(update={"queues": {**(others or scenario.queues), name: queue}}), name),
         doubts=tuple(doubts),
         shard_load=shard,
     )

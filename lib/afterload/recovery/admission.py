@@ -9,10 +9,10 @@ from afterload.model.coupled import (
     Admission,
     cap_rate,
 )
-from afterload.recovery.rates import cap_steps, consumers_rate, room_beside
+from afterload.recovery.rates import cap_steps, consumers_rate, part_of_room
 from afterload.scenario import LoadedScenario
 
-__all__ = ["StepCap", "admission_of", "drain_room", "step_caps"]
+__all__ = ["StepCap", "admission_of", "floor_rate", "step_caps"]
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,11 @@ class StepCap:
     """The cap of one queue in steps 4 and 5. Items a minute.
 
     Attributes:
-        part_per_min: the queue's part, by service rates, of what control and direct traffic leave; infinite without a dependency.
-        room_per_min: the share of that which drains get.
+        room_per_min: the queue's part of the room; infinite without a dependency.
         rate_per_min: what the consumers do under the cap: the highest that can be set and fits that room.
         most_per_min: what they do without a cap.
     """
 
-    part_per_min: float
     room_per_min: float
     rate_per_min: float
     most_per_min: float
@@ -37,25 +35,20 @@ class StepCap:
         return self.rate_per_min < self.most_per_min * (1 - 1e-9)
 
 
-def drain_room(loaded: LoadedScenario, dependency: str) -> float:
-    """Items a minute that all drains of a dependency may have in steps 4 and 5: a share of what other traffic leaves."""
-    return loaded.scenario.admission.drain_share * room_beside(loaded, dependency)
-
-
 def step_caps(loaded: LoadedScenario) -> dict[str, StepCap]:
     """By queue: the cap of steps 4 and 5, as the simulation has it."""
-    scenario, found = loaded.scenario, {}
-    share = scenario.admission.drain_share
-    for name, queue in scenario.queues.items():
-        most = consumers_rate(queue)
-        if queue.dependency not in scenario.dependencies:
-            found[name] = StepCap(math.inf, math.inf, most, most)
-            continue
-        others = scenario.queues.values()
-        total = sum(other.service_rate_per_min for other in others if other.dependency == queue.dependency)
-        part = room_beside(loaded, queue.dependency) * queue.service_rate_per_min / total
-        found[name] = StepCap(part, share * part, cap_rate(share * part, most, cap_steps(queue)), most)
+    found = {}
+    for name, queue in loaded.scenario.queues.items():
+        most, part = consumers_rate(queue), part_of_room(loaded.scenario, name)
+        rate = most if math.isinf(part) else cap_rate(part, most, cap_steps(queue))
+        found[name] = StepCap(part, rate, most)
     return found
+
+
+def floor_rate(loaded: LoadedScenario, name: str) -> float:
+    """Items a minute that the consumers of a queue keep in steps 1 to 3: a share of their rate, and within the room."""
+    rate = loaded.scenario.admission.floor_share * consumers_rate(loaded.scenario.queues[name])
+    return min(rate, part_of_room(loaded.scenario, name))
 
 
 def _lifts(loaded: LoadedScenario) -> int:

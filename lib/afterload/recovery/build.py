@@ -9,8 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from afterload.arrivals import arrival_profile
-from afterload.clients import client_kinds
-from afterload.errors import ApproximationWarning, MissingEvidenceWarning
+from afterload.errors import ApproximationWarning
 from afterload.model.coupled import (
     CoupledDependency,
     CoupledFleet,
@@ -24,7 +23,14 @@ from afterload.model.uncertainty import Range
 from afterload.recovery.admission import admission_of
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.inputs import queue_inputs
-from afterload.recovery.rates import USUAL_ATTEMPTS, ClientRetries, cap_steps
+from afterload.recovery.rates import (
+    cap_steps,
+    client_retries,
+    direct_attempts,
+    operated_rate,
+    queue_attempts,
+    stack_attempts,
+)
 from afterload.scenario import LoadedScenario
 
 __all__ = ["Coupling", "couple"]
@@ -84,40 +90,15 @@ class _Builder:
         self.queue_names = tuple(self.scenario.queues)
         self.dependency_names = tuple(self.scenario.dependencies)
         self.fleet_names = tuple(self.scenario.fleets)
-        self.retries: dict[str, ClientRetries] = {}
-
-    def client_retries(self, dependency: str) -> ClientRetries:
-        """How the clients of a dependency retry while every call fails: each kind by its own policy."""
-        if dependency in self.retries:
-            return self.retries[dependency]
-        found = ClientRetries()
-        for kind in client_kinds(self.scenario):
-            if kind.client.dependency == dependency:
-                found = found.with_kind(kind, self.doubts)
-        self.retries[dependency] = found
-        return found
 
     def dependency(self, name: str) -> CoupledDependency:
         item = self.scenario.dependencies[name]
-        retries = self.client_retries(name)
-        attempts, held = retries.attempts, retries.held
-        stacks = [
-            math.prod(layer.tries for layer in stack.layers)
-            for stack in self.scenario.call_stacks.values()
-            if stack.dependency == name
-        ]
-        direct = item.attempts_while_failing
-        if direct is None:
-            known = [value for value in (attempts, *map(float, stacks)) if value is not None]
-            direct = max(known) if known else USUAL_ATTEMPTS
-            if not known:
-                self.doubts.append(
-                    Doubt(
-                        MissingEvidenceWarning,
-                        f"{name}: no client or call stack says how often a failing call is tried: {direct:g} attempts assumed",
-                    )
-                )
-        if any(value > (attempts or 1.0) for value in stacks):
+        retries, direct = (
+            client_retries(self.scenario, name, self.doubts),
+            direct_attempts(self.scenario, name, self.doubts),
+        )
+        held = retries.held if retries.attempts is not None else math.inf
+        if (stack_attempts(self.scenario, name) or 0.0) > (retries.attempts or 1.0):
             # A stack of loops above the clients is not held by the clients' quotas.
             held = math.inf
         cache = item.cache
@@ -125,15 +106,16 @@ class _Builder:
             capacity_per_min=item.capacity_per_min or item.tested_rate_per_min,
             control_per_min=item.control_rate_per_min,
             fresh_per_min=item.direct_rate_per_min,
-            attempts_failing=max(1.0, direct),
+            attempts_failing=direct,
             goodput_share=item.goodput_while_collapsed,
             collapsed_at_restore=item.state_at_restore == "collapsed",
-            retry_tokens=held if attempts is not None else math.inf,
-            sustained_attempts=min(max(1.0, direct), retries.sustained),
+            retry_tokens=held,
+            sustained_attempts=min(direct, retries.sustained),
             refill_per_success=retries.refill_per_success,
             hit_at_rest=cache.hit_rate if cache else 0.0,
             hit_at_restore=cache.hit_rate_at_restore if cache else 0.0,
             cache_fill_min=cache.fill_time_min if cache else 0.0,
+            room_per_min=operated_rate(item),
         )
 
     def load(self, name: str, lead_min: float) -> QueueLoad:
@@ -162,15 +144,11 @@ class _Builder:
                     ApproximationWarning, f"queues.{name}: shards are taken together; the slowest one may take longer"
                 )
             )
-        attempts = item.attempts_while_failing
-        if attempts is None:
-            known = self.client_retries(item.dependency).attempts if item.dependency else None
-            attempts = known or USUAL_ATTEMPTS
         dependency = self.dependency_names.index(item.dependency) if item.dependency in self.dependency_names else None
         return CoupledQueue(
             load,
             dependency=dependency,
-            attempts_failing=max(1.0, attempts),
+            attempts_failing=queue_attempts(self.scenario, name),
             max_receives=item.max_receives,
             fleet=self.fleet_names.index(item.fleet) if item.fleet in self.fleet_names else None,
             cap_steps=cap_steps(item),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from afterload import limits
-from afterload.clients import ClientKind
+from afterload.clients import ClientKind, client_kinds
 from afterload.errors import MissingEvidenceWarning
 from afterload.model.backlog import (
     Ramp,
@@ -20,7 +20,7 @@ from afterload.model.coupled import (
     CapSteps,
 )
 from afterload.recovery.doubts import Doubt
-from afterload.scenario import Dependency, LoadedScenario, Queue
+from afterload.scenario import Dependency, Queue, Scenario
 from afterload.scenario.schema import StreamShards
 from afterload.units import format_rate
 
@@ -28,12 +28,23 @@ __all__ = [
     "USUAL_ATTEMPTS",
     "CapEstimate",
     "ClientRetries",
+    "Consumers",
+    "Room",
+    "beside",
     "cap_steps",
+    "client_retries",
+    "consumers",
     "consumers_rate",
+    "direct_attempts",
     "estimate_cap",
+    "highest_cap",
+    "mean_attempts",
+    "operated_rate",
     "own_ramp",
-    "room_beside",
-    "sharing_queues",
+    "part_of_room",
+    "queue_attempts",
+    "room_at",
+    "stack_attempts",
     "stream_of",
 ]
 
@@ -91,11 +102,121 @@ class ClientRetries:
         )
 
 
-def room_beside(loaded: LoadedScenario, dependency: str) -> float:
-    """Items a minute that a dependency bears beside its control and direct traffic."""
-    item = loaded.scenario.dependencies[dependency]
-    bears = item.capacity_per_min or item.tested_rate_per_min
-    return max(0.0, bears - item.control_rate_per_min - item.direct_rate_per_min)
+def client_retries(scenario: Scenario, dependency: str, doubts: list[Doubt] | None = None) -> ClientRetries:
+    """How all clients of a dependency retry while every call fails: each kind by its own policy."""
+    found = ClientRetries()
+    for kind in client_kinds(scenario):
+        if kind.client.dependency == dependency:
+            found = found.with_kind(kind, [] if doubts is None else doubts)
+    return found
+
+
+def stack_attempts(scenario: Scenario, dependency: str) -> float | None:
+    """Attempts that one call at the top of a call stack costs its dependency; of several stacks the most, None without one."""
+    products = (
+        float(math.prod(layer.tries for layer in stack.layers))
+        for stack in scenario.call_stacks.values()
+        if stack.dependency == dependency
+    )
+    return max(products, default=None)
+
+
+def direct_attempts(scenario: Scenario, dependency: str, doubts: list[Doubt] | None = None) -> float:
+    """Attempts that one direct request costs while its dependency fails."""
+    given = scenario.dependencies[dependency].attempts_while_failing
+    if given is not None:
+        return max(1.0, given)
+    known = (client_retries(scenario, dependency).attempts, stack_attempts(scenario, dependency))
+    found = max((value for value in known if value is not None), default=None)
+    if found is None and doubts is not None:
+        words = f"no client or call stack says how often a failing call is tried: {USUAL_ATTEMPTS:g} attempts assumed"
+        doubts.append(Doubt(MissingEvidenceWarning, f"{dependency}: {words}"))
+    return max(1.0, USUAL_ATTEMPTS if found is None else found)
+
+
+def queue_attempts(scenario: Scenario, name: str) -> float:
+    """Attempts that one item of a queue costs while its dependency fails: as given, else as the clients there try."""
+    queue = scenario.queues[name]
+    given = queue.attempts_while_failing
+    if given is None and queue.dependency is not None:
+        given = client_retries(scenario, queue.dependency).attempts
+    return max(1.0, USUAL_ATTEMPTS if given is None else given)
+
+
+def mean_attempts(scenario: Scenario, dependency: str) -> float:
+    """Attempts of one request while a dependency fails, the mean over direct traffic and all drains at their rates."""
+    room, direct = room_at(scenario, dependency), direct_attempts(scenario, dependency)
+    costs = [(room.direct_per_min + room.control_per_min, direct)]
+    costs += [
+        (consumers_rate(queue), queue_attempts(scenario, name))
+        for name, queue in scenario.queues.items()
+        if queue.dependency == dependency
+    ]
+    total = sum(rate for rate, _ in costs)
+    return sum(rate * each for rate, each in costs) / total if total > 0 else direct
+
+
+@dataclass(frozen=True)
+class Room:
+    """What operators may use of a dependency beside its other traffic. Rates a minute.
+
+    Attributes:
+        dependency: its name.
+        tested_per_min: what it was tested to bear, whatever its capacity is believed to be.
+        direct_per_min, control_per_min: direct and control-loop traffic, which come before any drain.
+        drain_share: share of the rest that drains get.
+    """
+
+    dependency: str
+    tested_per_min: float
+    direct_per_min: float = 0.0
+    control_per_min: float = 0.0
+    drain_share: float = 1.0
+
+    @property
+    def free_per_min(self) -> float:
+        """What other traffic leaves."""
+        return max(0.0, self.tested_per_min - self.direct_per_min - self.control_per_min)
+
+    @property
+    def room_per_min(self) -> float:
+        """What all drains may have together."""
+        return self.drain_share * self.free_per_min
+
+
+def operated_rate(item: Dependency) -> float:
+    """Requests a minute up to which operators may load a dependency: what it was tested to bear."""
+    return item.tested_rate_per_min
+
+
+def room_at(scenario: Scenario, name: str) -> Room:
+    """The room at a dependency."""
+    item = scenario.dependencies[name]
+    share = scenario.admission.drain_share
+    return Room(name, operated_rate(item), item.direct_rate_per_min, item.control_rate_per_min, share)
+
+
+def beside(scenario: Scenario, name: str) -> tuple[str, ...]:
+    """The other queues that drain into the dependency of a queue."""
+    dependency = scenario.queues[name].dependency
+    return tuple(
+        other
+        for other, each in scenario.queues.items()
+        if other != name and dependency is not None and each.dependency == dependency
+    )
+
+
+def part_of_room(scenario: Scenario, name: str) -> float:
+    """What a queue may send to its dependency while it and all others there drain: by what the consumers of each do.
+
+    Infinite for a queue that calls none.
+    """
+    queue = scenario.queues[name]
+    if queue.dependency not in scenario.dependencies:
+        return math.inf
+    room, mine = room_at(scenario, queue.dependency).room_per_min, consumers_rate(queue)
+    total = mine + sum(consumers_rate(scenario.queues[other]) for other in beside(scenario, name))
+    return room * mine / total if total > 0 else room
 
 
 def cap_steps(queue: Queue) -> CapSteps | None:
@@ -115,14 +236,63 @@ def cap_steps(queue: Queue) -> CapSteps | None:
     return CapSteps(each, *bounds)
 
 
-def consumers_rate(queue: Queue) -> float:
-    """What the consumers of a queue do at most without a cap of the recovery: by their rate, their limits and their ramp."""
-    rate = queue.service_rate_per_min
+@dataclass(frozen=True)
+class Consumers:
+    """What the consumers of a queue do at most while every part of it has a backlog, and what binds them.
+
+    ``bounds`` holds items a minute by what allows no more: ``service rate``, and as far as the scenario has them ``cap``,
+    ``reserved concurrency``, ``pollers``, ``ramp`` (its end) and ``batches``.
+    """
+
+    bounds: Mapping[str, float]
+
+    @property
+    def rate_per_min(self) -> float:
+        """The least of all bounds."""
+        return min(self.bounds.values())
+
+    @property
+    def bound_by(self) -> str:
+        """Which bound that is."""
+        return min(self.bounds, key=lambda name: self.bounds[name])
+
+
+def consumers(queue: Queue) -> Consumers:
+    """What the consumers of a queue do without a cap of the recovery."""
+    bounds = {"service rate": queue.service_rate_per_min}
     if queue.item_time_s is not None:
-        for most in (queue.concurrency_limit, queue.ramp.ceiling if queue.ramp is not None else None):
-            if most is not None:
-                rate = min(rate, cap_rate_per_min(float(most), queue.item_time_s))
-    return rate
+        pollers = queue.provisioned_pollers
+        at_once: dict[str, float | None] = {
+            "cap": queue.drain_cap.concurrency if queue.drain_cap else None,
+            "reserved concurrency": queue.reserved_concurrency,
+            "pollers": pollers.concurrency if pollers else None,
+            "ramp": None,
+        }
+        if queue.ramp is not None:
+            at_once["ramp"] = queue.ramp.ceiling if queue.ramp.per_min > 0 else queue.ramp.start
+        bounds |= {
+            name: cap_rate_per_min(most, queue.item_time_s) for name, most in at_once.items() if most is not None
+        }
+    if queue.stream is not None:
+        bounds["batches"] = stream_of(queue.stream).service_rate_per_min
+    return Consumers(bounds)
+
+
+def consumers_rate(queue: Queue) -> float:
+    """Items a minute that the consumers of a queue do without a cap of the recovery."""
+    return consumers(queue).rate_per_min
+
+
+def highest_cap(room_per_min: float, item_time_s: float, steps: CapSteps | None) -> int:
+    """The highest number of items at once that can be set and stays within a room; 0 where none does.
+
+    ``steps`` are what a cap can be; None for any whole number.
+    """
+    if steps is None:
+        return highest_safe_cap(room_per_min, 0.0, item_time_s)
+    at_once = round(steps.each_per_min * item_time_s / 60)
+    number = min(highest_safe_cap(room_per_min, 0.0, item_time_s) // at_once, steps.highest)
+    return int(number) * at_once if number >= steps.least else 0
 
 
 @dataclass(frozen=True)
@@ -172,55 +342,23 @@ class CapEstimate:
         return f", of which its part beside {', '.join(self.others)} is {format_rate(self.part_per_min)}"
 
 
-def estimate_cap(
-    queue: Queue, dependencies: Mapping[str, Dependency], others: Mapping[str, Queue] | None = None
-) -> CapEstimate | None:
-    """What the queue's dependency leaves for its drain; None where the scenario does not say.
-
-    Queues that drain into the same dependency share the room by what each can drain, so that all caps together fit.
-
-    Parameters:
-        queue: the queue.
-        dependencies: all dependencies.
-        others: the other queues that drain into the same one.
-    """
-    if queue.dependency is None or queue.dependency not in dependencies:
+def estimate_cap(scenario: Scenario, name: str) -> CapEstimate | None:
+    """What a queue's dependency leaves for its drain; None where the scenario does not say."""
+    queue = scenario.queues[name]
+    if queue.dependency not in scenario.dependencies:
         return None
-    dependency = dependencies[queue.dependency]
-    tested, direct = dependency.tested_rate_per_min, dependency.direct_rate_per_min
-    control = dependency.control_rate_per_min
-    room = max(0.0, tested - direct - control)
-    drain_rate = _drain_rate(queue)
-    sharing = drain_rate + sum(_drain_rate(other) for other in (others or {}).values())
-    part = room * drain_rate / sharing if sharing > 0 else room
+    room, part = room_at(scenario, queue.dependency), part_of_room(scenario, name)
     safe = safe_rate = passes = None
     if queue.item_time_s is not None:
-        alone = part >= room
-        safe = (
-            highest_safe_cap(tested, direct + control, queue.item_time_s)
-            if alone
-            else highest_safe_cap(part, 0.0, queue.item_time_s)
-        )
+        safe = highest_cap(part, queue.item_time_s, cap_steps(queue))
         safe_rate = cap_rate_per_min(safe, queue.item_time_s)
         ramp = _ramp(queue)
         if ramp is not None:
             passes = ramp_passes_after_s(ramp, queue.item_time_s, part)
     return CapEstimate(
-        queue.dependency, tested, direct, room, part, safe, safe_rate, passes, drain_rate, tuple(others or ()), control
-    )
-
-
-def _drain_rate(queue: Queue) -> float:
-    """What the consumers of a queue can drain, stream, cap and the ceiling of a ramp included. Items a minute."""
-    rate = queue.service_rate_per_min
-    if queue.stream is not None:
-        rate = min(rate, stream_of(queue.stream).service_rate_per_min)
-    if queue.item_time_s is not None:
-        if queue.concurrency_limit is not None:
-            rate = min(rate, cap_rate_per_min(queue.concurrency_limit, queue.item_time_s))
-        if queue.ramp is not None:
-            rate = min(rate, cap_rate_per_min(queue.ramp.ceiling, queue.item_time_s))
-    return rate
+        room.dependency, room.tested_per_min, room.direct_per_min, room.room_per_min, part, safe, safe_rate, passes,
+        consumers_rate(queue), beside(scenario, name), room.control_per_min,
+    )  # fmt: skip
 
 
 def own_ramp(queue: Queue) -> Ramp | None:
@@ -241,13 +379,8 @@ def _ramp(queue: Queue) -> Ramp | None:
     return Ramp(**limits.ramp_preset("lambda-sqs")) if queue.service == "sqs-lambda" else None
 
 
-def sharing_queues(queues: Mapping[str, Queue], name: str, queue: Queue) -> dict[str, Queue]:
-    """The other queues that drain into the dependency of a queue."""
-    return {other: each for other, each in queues.items() if other != name and each.dependency == queue.dependency}
-
-
 def stream_of(shape: StreamShards) -> Stream:
     """A stream as the model takes it."""
     return Stream(
-        shape.shards, shape.parallelisation, shape.batch_size, shape.batch_time_s, hottest_share=shape.hottest_share
+        shape.shards, shape.parallelisation, shape.batch_size, shape.batch_time_s, hottest_share=max(shape.spread)
     )

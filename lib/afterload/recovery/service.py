@@ -68,11 +68,12 @@ def queue_service(
         bounds.append((cap_rate_per_min(end, seconds), f"the ramp's end of {end:,.10g} at once"))
     if shard is not None and queue.stream is not None:
         shards = queue.stream.shards
-        share = max(queue.stream.hottest_share or 0.0, 1 / shards)
+        share = max(queue.stream.spread)
         # Cap and ramp are shared evenly among shards, and the busiest one decides.
         bounds = [(rate / shards / share, words) for rate, words in bounds]
-        by_batches = stream_of(queue.stream).shard_service_rate_per_min / share
-        bounds.append((by_batches, "the batches of the busiest shard"))
+        if queue.stream.batch_size is not None:
+            by_batches = stream_of(queue.stream).shard_service_rate_per_min / share
+            bounds.append((by_batches, "the batches of the busiest shard"))
     steps = capacity_after_restore(shard or load)
     bound, words = min(bounds, default=(None, ""), key=lambda item: item[0] or 0.0)
     whole = Steps(steps.starts - load.outage_min, steps.rates / share)
@@ -98,7 +99,7 @@ def busiest_shard(load: QueueLoad, queue: Queue, doubts: list[Doubt]) -> QueueLo
     shape = queue.stream
     stream = stream_of(shape)
     arrivals, rate = slowest_shard(load.arrivals, stream)
-    share = shape.hottest_share or 1 / shape.shards
+    share = max(shape.spread)
     if shape.retries is None:
         words = "retries of a failing batch have no end: one record that always fails blocks its shard until it expires"
         doubts.append(Doubt(LowerBoundWarning, words))
