@@ -14,11 +14,6 @@ from datetime import timedelta
 from typing import Any, TypeAlias
 
 import numpy as np
-
-from afterload.batch.index import index_json
-from afterload.batch.portfolio import build_portfolio
-from afterload.batch.record import team_record
-from afterload.clients import client_kinds
 from afterload.coupling import (
     CoupledEstimate,
     Coupling,
@@ -29,6 +24,11 @@ from afterload.coupling import (
     room_beside,
     step_caps,
 )
+
+from afterload.batch.index import index_json
+from afterload.batch.portfolio import build_portfolio
+from afterload.batch.record import team_record
+from afterload.clients import client_kinds
 from afterload.estimates import Estimates, QueueEstimate, estimate, queue_service
 from afterload.findings.audit import build_audit, inventory_of
 from afterload.findings.dependencies import dependency_standings

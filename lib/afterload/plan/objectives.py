@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from afterload.errors import InputError, UnitError
 from afterload.estimates import Estimates
-from afterload.plan.worth import Measured, applies, measured_recovery
+from afterload.plan.measures import NEVER, WITHOUT_END, amount
+from afterload.plan.worth import RATES, Measured, applies, measured_recovery
 from afterload.recovery.result import CoupledEstimate
 from afterload.scenario.problems import nearest
 from afterload.units import (
@@ -138,14 +139,17 @@ def _verdicts(
 
 def _of_measure(name: str, limit: float, measured: Measured, estimates: Estimates) -> Iterator[Verdict]:
     subject = "team" if len(estimates.queues) != 1 else f"queues.{next(iter(estimates.queues))}"
-    yield _verdict(name, subject, limit, measured.likely(MEASURE_OF[name]), "likely")
+    measure = MEASURE_OF[name]
+    yield _verdict(name, subject, limit, measured.likely(measure), "likely", amount(measure, measured.of()))
     if measured.table.shape[1] > 1:
-        yield _verdict(name, subject, limit, measured.spread(MEASURE_OF[name])[1], "P90")
+        yield _verdict(
+            name, subject, limit, measured.spread(measure)[1], "P90", WITHOUT_END if measure in RATES else NEVER
+        )
 
 
-def _verdict(name: str, subject: str, limit: float, value: float | None, level: str) -> Verdict:
+def _verdict(name: str, subject: str, limit: float, value: float | None, level: str, endless: str = "never") -> Verdict:
     verdict = Verdict(name, subject, limit, value, level, "")
-    shown = "never" if value is None else written(name, value)
+    shown = endless if value is None else written(name, value)
     word = "met" if verdict.met else "BROKEN"
     head = f"{name} of {subject}{'' if level == 'likely' else f' ({level})'}"
     return Verdict(name, subject, limit, value, level, f"{word}: {head}: {shown}, objective {written(name, limit)}")

@@ -467,8 +467,6 @@ def _started(system: CoupledSystem, case: str) -> CoupledSystem:
 
 
 def _measure(result: CoupledResult, coupling: Coupling) -> Measured:
-    lost_per_min = getattr(result, "lost_per_min", np.zeros_like(result.expired))
-    holds_from = getattr(result, "holds_from_min", np.zeros_like(result.end_min))
     gone = (
         result.expired + result.lost_to_retention + result.discarded_past_deadline + result.superseded
         + result.dead_lettered
@@ -477,8 +475,8 @@ def _measure(result: CoupledResult, coupling: Coupling) -> Measured:
     each = {
         "fresh_min": _or_never(result.fresh_age_back_min),
         "empty_min": _or_never(result.drain_min),
-        "lost": np.where(lost_per_min > 0, np.inf, gone),
-        "lost_per_min": lost_per_min,
+        "lost": np.where(result.lost_per_min > 0, np.inf, gone),
+        "lost_per_min": result.lost_per_min,
         "failed_direct": np.where(result.unserved_per_min > 0, np.inf, result.failed_direct + result.shed),
         "failed_direct_per_min": result.unserved_per_min,
         "peak_attempts_per_min": result.peak_attempts_per_min,
@@ -495,7 +493,7 @@ def _measure(result: CoupledResult, coupling: Coupling) -> Measured:
         found.update(((f"{kind}.{part}", name), values[:, place]) for place, part in enumerate(names[kind]))
     for part in {part: None for part, _ in found if not part.startswith("fleets.")}:
         rates = [found[part, name] for name in RATES.values() if (part, name) in found]
-        found[part, HOLDS] = np.where(np.any(rates, axis=0), holds_from, np.inf)
+        found[part, HOLDS] = np.where(np.any(rates, axis=0), result.holds_from_min, np.inf)
     return Measured({key: row for row, key in enumerate(found)}, np.array(list(found.values())))
 
 

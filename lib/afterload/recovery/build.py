@@ -186,7 +186,7 @@ class _Builder:
             scale = 1 / likely if key.name == "arrivals" and likely > 0 else 1.0
             ranges[key] = Range(low * scale, likely * scale, high * scale)
             labels[key] = path
-            if (name := getattr(self.scenario.uncertain[path], "moves_with", None)) is not None:
+            if (name := self.scenario.uncertain[path].moves_with) is not None:
                 tied[key] = name
         return ranges, labels, tied
 
