@@ -143,13 +143,19 @@ def check(file: str | None, example: str | None, overrides: tuple[str, ...]) -> 
     loaded = load_scenario(_example_path(example) if example is not None else str(file), overrides)
     from afterload.estimates import estimate
     from afterload.figures.answer import spread_sentences
-    from afterload.figures.recovery import dependency_sentences
+    from afterload.figures.recovery import dependency_sentences, losing_sentences
     from afterload.figures.summary import summary
     from afterload.recovery.result import estimate_recovery
 
     estimates = estimate(loaded)
     recovery = None if estimates.coupling is None else estimate_recovery(estimates.coupling)
-    for line in (*summary(estimates), *dependency_sentences(recovery), *spread_sentences(estimates, recovery)):
+    lines = (
+        *summary(estimates),
+        *dependency_sentences(recovery),
+        *losing_sentences(recovery),
+        *spread_sentences(estimates, recovery),
+    )
+    for line in lines:
         echo(line)
 
 

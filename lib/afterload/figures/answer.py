@@ -16,18 +16,19 @@ from afterload.figures.recovery import coupled_sentences
 from afterload.figures.retries import calls_in_words
 from afterload.figures.words import NEVER, doubts, span
 from afterload.model.retries import stack as stack_of
-from afterload.plan import DO, NEEDS_EVIDENCE, Plan, PlanItem
+from afterload.plan import DO, Plan, PlanItem
 from afterload.plan.change import counted, failing
+from afterload.plan.first import First, first_changes
 from afterload.plan.objectives import within
+from afterload.plan.whole import worsened_summary
 from afterload.plan.wording import buys_no_minutes, largest_price, short_worth
 from afterload.plan.worth import CASES, measured_recovery
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.result import CoupledEstimate
 from afterload.units import format_duration, format_instant, format_minutes, format_number, format_rate
 
-__all__ = ["all_doubts", "answer", "first_changes", "headline", "provenance", "spread_sentences"]
+__all__ = ["all_doubts", "answer", "headline", "provenance", "spread_sentences"]
 
-SHOWN_CHANGES = 3
 # Queues beside the worst one that the answer names.
 SHOWN_QUEUES = 6
 # What a line can buy most of, by measure.
@@ -78,10 +79,12 @@ def spread_sentences(estimates: Estimates, recovery: CoupledEstimate | None) -> 
         return []
     objective = estimates.loaded.scenario.recovery_objective_min
     whose = " of the slowest queue" if len(estimates.queues) > 1 else ""
+    ranges = recovery.coupling.ranges
+    apart = ", which are taken as independent of each other" if len(ranges) > 1 and not recovery.coupling.tied else ""
     low, high = (_time(minutes) for minutes in times)
     shown = f"{low} (P10) to {high} (P90)" if low != high else f"{high} (P10 and P90 alike)"
     return [
-        f"Over {recovery.draws:,} draws of the uncertain inputs, first-attempt age{whose} is back at baseline "
+        f"Over {recovery.draws:,} draws of the uncertain inputs{apart}, first-attempt age{whose} is back at baseline "
         f"{shown} after the restore; at P90 {_judged(times[1], objective)}."
     ]
 
@@ -189,9 +192,9 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
     )
     made_up = "Hypothetical: the numbers of this scenario are made up." if scenario.hypothetical else ""
     big, sentences = headline(estimates), [*_sentences(estimates, recovery), *coupled_sentences(recovery)]
-    shown = first_changes(plan)
+    shown = first_changes(plan, {"fresh": scenario.recovery_objective_min})
     first = [_first_change(plan, item) for item in shown]
-    last = _none_drains(shown)
+    worse, last = worsened_summary(plan), _none_drains([each.item for each in shown])
     changes = loaded.overrides
     changed = f"Values overridden for this run: {', '.join(f'{k}={v}' for k, v in changes.items())}." if changes else ""
     warnings = [text for text in (made_up, changed, *evidence_doubts(loaded)) if text]
@@ -211,6 +214,7 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
         ),
         "</div>",
         *(f"<p>{escape(text)}</p>" for text in sentences),
+        f'<p class="af-warning">{escape(worse)}</p>' if worse else "",
         "<p><b>First changes</b></p>" if first else "<p>No change of the catalogue is open here.</p>",
         f"<ol>{''.join(f'<li>{escape(text)}</li>' for text in first)}</ol>" if first else "",
         f"<p>{escape(last)}</p>" if last else "",
@@ -218,52 +222,31 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
     ]
     lines = [about, *warnings]
     lines += [f"{number} {words} ({basis})" for (number, words), basis in zip(big, rested, strict=True)]
-    lines += sentences
+    lines += [*sentences, worse]
     lines += [f"{place}. {text}" for place, text in enumerate(first, 1)]
     lines.append(last)
     return Prose("".join(html), "\n".join(line for line in lines if line))
 
 
-def first_changes(plan: Plan) -> list[PlanItem]:
-    """The lines for the front page, in the plan's order: its first, what buys most, then what follows the first.
-
-    What buys most is the line with the most minutes of drain, and the one with the most of stale processing; lines that
-    are to do come before those that need evidence.
-    """
-    lines = [item for item in plan.items if item.status == DO] + [i for i in plan.items if i.status == NEEDS_EVIDENCE]
-    picked = lines[:1]
-    for measure in ("empty_min", "fresh_min"):
-        best = max(plan.open, key=lambda item: _gain(item, measure), default=None)
-        if best is not None and best not in picked and _gain(best, measure) > (False, ROUNDING_MIN):
-            picked.append(best)
-    picked += [item for item in lines if item not in picked]
-    return sorted(picked[:SHOWN_CHANGES], key=lines.index)
-
-
-def _gain(item: PlanItem, measure: str) -> tuple[bool, float]:
-    """Whether a line ends a never, and the minutes that it buys, as the scenario starts."""
-    if item.worths is None:
-        return False, 0.0
-    part = item.worths[CASES[0]].alone[measure]
-    return part.ended, -(part.after or 0.0) if part.ended else part.bought or 0.0
-
-
-def _first_change(plan: Plan, item: PlanItem) -> str:
+def _first_change(plan: Plan, first: First) -> str:
     """One line of the front page: what, where, its line of the plan, what it buys or that it buys none, and its price."""
+    item = first.item
     place = f", line {plan.about.index(item) + 1} of the plan" if item.target else ""
     where = f" ({item.target}{place})" if item.target else ""
     most = [name for measure, name in MOST.items() if _is_most(plan, item, measure)]
-    said = f" No other change buys more minutes of {' or of '.join(most)}." if most else ""
+    best = f" No other change buys more minutes of {' or of '.join(most)}." if most else ""
     head = f"{plan.change(item).title}{where}."
     if item.status != DO:
-        return f"{head} {item.evidence}{said}"
-    texts = (f"{head} {short_worth(item)}{said}", buys_no_minutes(item), largest_price(plan, item))
+        return f"{head} {item.evidence}{best}"
+    miss = first.miss
+    said = short_worth(item) if miss is None else short_worth(item, miss.part, miss.measure)
+    texts = (f"{head} {said}{best}", buys_no_minutes(item), largest_price(plan, item, said))
     return " ".join(text for text in texts if text)
 
 
 def _is_most(plan: Plan, item: PlanItem, measure: str) -> bool:
-    gain = _gain(item, measure)
-    return gain > (False, ROUNDING_MIN) and gain == max(_gain(other, measure) for other in plan.open)
+    gains = {other.id: told[1].gain for other in plan.open if (told := other.told(measure)) is not None}
+    return gains.get(item.id, 0.0) > ROUNDING_MIN and gains[item.id] == max(gains.values())
 
 
 def _none_drains(shown: list[PlanItem]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
@@ -51,6 +51,7 @@ class Coupling:
     ranges: Mapping[Input, Range]
     labels: Mapping[Input, str]
     doubts: tuple[Doubt, ...] = ()
+    tied: Mapping[Input, str] = field(default_factory=dict)
 
     @cached_property
     def course(self) -> Trace:
@@ -180,9 +181,10 @@ class _Builder:
             removal_floor=item.removal_floor,
         )
 
-    def uncertain(self) -> tuple[dict[Input, Range], dict[Input, str]]:
+    def uncertain(self) -> tuple[dict[Input, Range], dict[Input, str], dict[Input, str]]:
         ranges: dict[Input, Range] = {}
         labels: dict[Input, str] = {}
+        tied: dict[Input, str] = {}
         for path, (low, likely, high) in self.loaded.ranges.items():
             if self.is_idle(path):
                 words = f"its range counts for nothing here, since {path.rpartition('.')[0]}.capacity is given"
@@ -192,7 +194,9 @@ class _Builder:
             scale = 1 / likely if key.name == "arrivals" and likely > 0 else 1.0
             ranges[key] = Range(low * scale, likely * scale, high * scale)
             labels[key] = path
-        return ranges, labels
+            if (name := self.scenario.uncertain[path].moves_with) is not None:
+                tied[key] = name
+        return ranges, labels, tied
 
     def is_idle(self, path: str) -> bool:
         """Whether a range is of a tested rate that stands for no capacity, since that is given."""
@@ -222,7 +226,7 @@ def couple(loaded: LoadedScenario, memo: dict[Any, Any] | None = None) -> Coupli
     if not scenario.queues and not scenario.dependencies:
         return None
     builder = _Builder(loaded, {} if memo is None else memo)
-    ranges, labels = builder.uncertain()
+    ranges, labels, tied = builder.uncertain()
     outage = scenario.incident.outage_min
     longest = ranges.get(Input("outage", 0, "outage_min"), Range(outage, outage, outage)).high
     lead = max(outage, longest)
@@ -237,5 +241,5 @@ def couple(loaded: LoadedScenario, memo: dict[Any, Any] | None = None) -> Coupli
     )
     return Coupling(
         loaded, system, builder.queue_names, builder.dependency_names, builder.fleet_names, ranges, labels,
-        tuple(builder.doubts),
+        tuple(builder.doubts), tied,
     )  # fmt: skip
