@@ -120,7 +120,7 @@ def drawn_inputs(coupling: Coupling, draws: int = DRAWS, seed: int = SEED) -> di
         groups.setdefault(name, {})[key] = item
     found: dict[Input, FloatArray] = {}
     for name, ranges in groups.items():
-        found |= draw(ranges, draws, np.random.default_rng([seed, *name.encode()]), coupling.tied)
+        found |= draw(ranges, draws, np.random.default_rng([seed, *name.encode()]))
     return found
 
 
