@@ -19,17 +19,7 @@ from afterload.batch.index import index_json
 from afterload.batch.portfolio import build_portfolio
 from afterload.batch.record import team_record
 from afterload.clients import client_kinds
-from afterload.coupling import (
-    CoupledEstimate,
-    Coupling,
-    Variant,
-    couple,
-    drain_room,
-    estimate_recovery,
-    room_beside,
-    step_caps,
-)
-from afterload.estimates import Estimates, QueueEstimate, estimate, queue_service
+from afterload.estimates import Estimates, QueueEstimate, estimate
 from afterload.findings.audit import build_audit, inventory_of
 from afterload.findings.dependencies import dependency_standings
 from afterload.findings.live import live, live_answer
@@ -43,6 +33,11 @@ from afterload.plan.exercises import build_exercises
 from afterload.plan.objectives import verdicts
 from afterload.plan.runbook import Runbook, build_runbook
 from afterload.plan.worth import MEASURES, measured_recovery
+from afterload.recovery.admission import drain_room, step_caps
+from afterload.recovery.build import Coupling, couple
+from afterload.recovery.rates import room_beside
+from afterload.recovery.result import CoupledEstimate, Variant, estimate_recovery
+from afterload.recovery.service import queue_service
 from afterload.replays import estimate_replays
 from afterload.scenario import LoadedScenario, Reading
 

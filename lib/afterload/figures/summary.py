@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 
 from afterload.estimates import Estimates
@@ -20,12 +20,12 @@ __all__ = ["summary"]
 MOST_SHOWN = 6
 
 
-def summary(estimates: Estimates, differing: Collection[str] = ()) -> list[str]:
-    """What the scenario holds and what it comes to; ``differing`` are queues whose drain is another one when coupled."""
-    return list(_lines(estimates, differing))
+def summary(estimates: Estimates) -> list[str]:
+    """What the scenario holds and what it comes to."""
+    return list(_lines(estimates))
 
 
-def _lines(estimates: Estimates, differing: Collection[str]) -> Iterator[str]:
+def _lines(estimates: Estimates) -> Iterator[str]:
     loaded, scenario = estimates.loaded, estimates.loaded.scenario
     incident, zone = scenario.incident, scenario.time_zone
     yield f"{loaded.name}: valid. Team {scenario.team}{', hypothetical' if scenario.hypothetical else ''}."
@@ -35,11 +35,10 @@ def _lines(estimates: Estimates, differing: Collection[str]) -> Iterator[str]:
     )
     yield f"Objective: {format_minutes(scenario.recovery_objective_min)} from the restore."
     for queue in estimates.queues.values():
-        alone = ", queue alone" if queue.name in differing else ""
         rate = format_rate(queue.load.arrivals.mean_tail_per_min)
         yield (
-            f"Queue {queue.name}: {rate} in, {format_rate(queue.recovery.service_rate_per_min)} out; "
-            f"{format_count(queue.recovery.backlog_at_restore)} at the restore; drain {span(queue.drain_min)}{alone}."
+            f"Queue {queue.name}: {rate} in, {format_rate(queue.service_rate_now_per_min)} out; "
+            f"{format_count(queue.recovery.backlog_at_restore)} at the restore; drain {span(queue.drain_min)}."
         )
     yield from _bounds(loaded)
     for stack in estimates.stacks.values():

@@ -69,7 +69,7 @@ __all__ = [
 
 DAY_MIN = 1_440.0
 # How far a recovery is followed at once. What is not over and not proven to be without end then is followed eight times as far.
-HORIZONS_MIN = (DAY_MIN, 14 * DAY_MIN, 112 * DAY_MIN, 896 * DAY_MIN, 7_168 * DAY_MIN)
+HORIZONS_MIN = (DAY_MIN, 14 * DAY_MIN, 112 * DAY_MIN, 896 * DAY_MIN)
 # The course of a longer recovery is kept up to here.
 LONGEST_COURSE_MIN = 112 * DAY_MIN
 # Arrivals that do not change are compared with themselves after this time.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from afterload import limits
@@ -21,7 +22,8 @@ from afterload.model.coupled import (
     Input,
     Partitions,
     RetryPool,
-    simulate,
+    Trace,
+    trace,
 )
 from afterload.model.curves import RateProfile
 from afterload.model.queues import QueueLoad
@@ -62,6 +64,16 @@ class Coupling:
     ranges: Mapping[Input, Range]
     labels: Mapping[Input, str]
     doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def tied(self) -> dict[Input, str]:
+        """What each input moves with that moves together with others."""
+        return {key: item.moves_with for key, item in self.ranges.items() if item.moves_with}
+
+    @cached_property
+    def course(self) -> Trace:
+        """The recovery at the likely values, as the scenario starts."""
+        return trace(self.system)
 
 
 class _Builder:
@@ -329,7 +341,7 @@ def couple_from_restore(loaded: LoadedScenario, known: Mapping[str, QueueLoad]) 
         raise ModelError("there is no queue to follow from the restore on")
     loads = dict(known)
     if len(loads) < len(whole.queues):
-        waiting = simulate(whole.system).backlog_at_restore[0]
+        waiting = whole.course.result.backlog_at_restore[0]
         for queue, name, items in zip(whole.system.queues, whole.queues, waiting, strict=True):
             if name not in loads:
                 arrivals, _ = arrival_profile(loaded, name, loaded.scenario.incident.restored_at)

@@ -90,4 +90,5 @@ CHANGE = Change(
     applies_when="a dependency's load is above its hidden capacity, its capacity divided by the attempts of a request",
     effort_days=5,
     risk="Capacity that no load test has shown is a hope: fewer attempts a request buy the same for less.",
+    sized_after=("standard-retries", "retry-budget"),
 )
