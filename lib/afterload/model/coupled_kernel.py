@@ -34,7 +34,7 @@ RING = 256
 SERVICE, FLEET, COURSE, CAP, RESERVED, CONSUMERS, POOL, SCALER, BATCHES, RAMP, ADMISSION, DEPENDENCY = range(1, 13)
 
 # Only ``simulate`` makes arrays. What it calls need not count references to them, which would take half of the time.
-compiled = njit(cache=True, error_model="numpy", _nrt=False)  # type: ignore[call-overload]
+compiled = njit(cache=True, error_model="numpy", _nrt=False, forceinline=True)  # type: ignore[call-overload]
 
 
 class Fixed(NamedTuple):
