@@ -234,7 +234,8 @@ def _queue(item: QueueEstimate) -> dict[str, Any]:
     starts, rates = _hourly(item.load.arrivals, item.load.outage_min)
     return {
         "name": item.name,
-        "dependency": queue.dependency,
+        # Of several the one that leaves it least.
+        "dependency": item.cap.dependency if item.cap is not None else queue.dependency,
         "runs_on_lambda": queue.service in LAMBDA,
         "function": queue.resources.function,
         "reserved_concurrency": queue.reserved_concurrency,
