@@ -252,11 +252,11 @@ def test_ranges_of_one_name_are_drawn_at_the_same_percentile(load: Load) -> None
     a, b, c = (values[Input("queue", place, "arrivals")] for place in range(3))
     assert np.array_equal(np.argsort(a), np.argsort(b))
     assert abs(np.corrcoef(a, c)[0, 1]) < 0.2
-    # Each is drawn as it would be by itself.
+    # Each is drawn from the range that it has by itself.
     alone = built(load, TIED.replace(", moves_with: demand", ""))
-    assert np.array_equal(
-        np.sort(b), np.sort(draw(alone.ranges, 500, np.random.default_rng(1))[Input("queue", 1, "arrivals")])
-    )
+    single = draw(alone.ranges, 500, np.random.default_rng(1))[Input("queue", 1, "arrivals")]
+    levels = [10, 30, 50, 70, 90]
+    assert np.percentile(b, levels) == pytest.approx(np.percentile(single, levels), rel=0.03)
 
 
 DAILY = ", ".join(f"{600 if hour < 12 else 1500}/min" for hour in range(24))

@@ -87,7 +87,7 @@ def _bounds(loaded: LoadedScenario) -> Iterator[str]:
             words.append(f"direct traffic {up_to}{format_rate(item.direct_rate_per_min)}")
         if item.returning_users is not None:
             words.append(f"returning users {format_rate(item.returning_users.extra_rate_per_min)}")
-        yield f"Dependency {name}: {', '.join(words)}."
+        yield f"At {name}: {', '.join(words)}."
         yield from _course(f"Capacity of {name}", loaded, item.capacity_course)
 
 
