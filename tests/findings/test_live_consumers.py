@@ -181,7 +181,9 @@ def test_a_ramp_is_held_to_the_safe_cap_from_where_it_passes_it() -> None:
 
 
 def test_a_safe_cap_below_arrivals_is_never_an_objective_that_is_met() -> None:
-    loaded = load_scenario(ORDERS, (f"{JOBS}.service_rate=6000/min", BORNE, "dependencies.orders-table.tested_rate=1500/min"))
+    loaded = load_scenario(
+        ORDERS, (f"{JOBS}.service_rate=6000/min", BORNE, "dependencies.orders-table.tested_rate=1500/min")
+    )
     answer = at_restore(loaded, estimate(loaded).queues["orders"])
     assert answer.capped is not None
     assert answer.capped.p50 is None

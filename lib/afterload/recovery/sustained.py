@@ -45,9 +45,7 @@ def sustained(
     queues[place] = _endless(queues[place], most_per_min)
     if collapsed is not None:
         dependencies = tuple(replace(item, collapsed_at_restore=collapsed) for item in dependencies)
-    course = trace(
-        replace(coupling.system, queues=tuple(queues), dependencies=dependencies), horizon_min=FOLLOWED_MIN
-    )
+    course = trace(replace(coupling.system, queues=tuple(queues), dependencies=dependencies), horizon_min=FOLLOWED_MIN)
     after = course.times_min >= 0
     times = course.times_min[after]
     rates = np.diff(course.served[after, place]) / np.diff(times)
@@ -62,7 +60,9 @@ def _endless(queue: CoupledQueue, most_per_min: float) -> CoupledQueue:
     part = lane.service_share / lane.arrival_share
     whole = min(part * own, lane.batches_per_min / lane.arrival_share)
     each = own / whole if whole > 0 else 1.0
-    ramp = None if load.ramp is None else Ramp(load.ramp.start * part, load.ramp.per_min * part, load.ramp.ceiling * part)
+    ramp = (
+        None if load.ramp is None else Ramp(load.ramp.start * part, load.ramp.per_min * part, load.ramp.ceiling * part)
+    )
     scaler = queue.autoscaler
     endless = replace(
         load,
