@@ -44,10 +44,6 @@ def _values(times: FloatArray, values: FloatArray, clock: Clock, limit: int, wha
     ]
 
 
-def _ms(seconds: float, clock: Clock) -> int:
-    return clock.at(datetime.fromtimestamp(seconds, clock.trigger.tzinfo))
-
-
 def _short(value: float) -> float:
     return float(f"{value:.6g}")
 

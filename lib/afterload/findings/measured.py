@@ -71,19 +71,6 @@ class MeasuredRecovery:
     zone: ZoneInfo
     signals: tuple[SignalRecovery, ...]
 
-    @property
-    def recovery_min(self) -> float | None:
-        """Minutes from the restore to first-attempt age at baseline, the definition of a recovery; None if not in the data."""
-        age = self.of("first-attempt age")
-        return None if age is None else age.back_min
-
-    @property
-    def all_back_min(self) -> float | None:
-        """Minutes from the restore until every signal is back; None if one is not in the data."""
-        times = [item.back_min for item in self.signals]
-        known = [value for value in times if value is not None]
-        return max(known) if known and len(known) == len(times) else None
-
     def of(self, signal: Signal) -> SignalRecovery | None:
         """One signal; None if it was not measured."""
         return next((item for item in self.signals if item.signal == signal), None)

@@ -191,7 +191,7 @@ class RetryQuota(_Bucket):
     """The retry quota of an AWS SDK: tokens for each retry, given back by success.
 
     A first try that succeeds gives ``gain``; a call that succeeds after retries gives back the cost of its last retry
-    only. Adaptive mode adds a client rate limiter after the first throttling error (:mod:`afterload.model.limiter`),
+    only. Adaptive mode adds a client rate limiter after the first throttling error,
     which waits and never lets more through, so that this is its upper bound.
 
     Attributes:

@@ -18,7 +18,7 @@ from pathlib import Path
 from afterload.errors import InputError
 from afterload.readers.aws_cli import AwsReader
 from afterload.readers.aws_formats import TERRAFORM_COMMAND, aws_errors, unconfigured, why_no_json
-from afterload.readers.cloud_table import ATTRIBUTES, NOT_SHOWN, TERRAFORM_TYPES, Attribute, commands_for
+from afterload.readers.cloud_table import ATTRIBUTES, TERRAFORM_TYPES, Attribute, commands_for
 from afterload.readers.cloud_values import Collector, Refused, function_key
 from afterload.readers.jsondocs import Documents, read_documents
 from afterload.readers.reading import Inventory
@@ -28,7 +28,6 @@ from afterload.reads import open_input
 
 __all__ = [
     "ATTRIBUTES",
-    "NOT_SHOWN",
     "TERRAFORM_TYPES",
     "Attribute",
     "commands_for",

@@ -4,8 +4,6 @@ Sources. ``cli`` names a member of an AWS CLI export, below the object of one re
 ``terraform`` names an attribute of the AWS provider's resource, below ``values`` of ``terraform show -json``; blocks are
 lists there, of which the first element is meant. A slash goes one level down. Where neither is given, the reader computes
 the attribute, and its text says from what.
-
-:data:`NOT_SHOWN` says what no export shows, for the kinds where that matters.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["ATTRIBUTES", "NOT_SHOWN", "TERRAFORM_TYPES", "Attribute", "commands_for"]
+__all__ = ["ATTRIBUTES", "TERRAFORM_TYPES", "Attribute", "commands_for"]
 
 Form = Literal["whole", "number", "flag", "text", "list", "set", "computed"]
 
@@ -332,16 +330,6 @@ TERRAFORM_TYPES: dict[str, str] = {
     "aws_lb_target_group": "elb.target_group",
     "aws_alb_target_group": "elb.target_group",
     "aws_sfn_state_machine": "states.retry",
-}
-
-NOT_SHOWN: dict[str, str] = {
-    "lambda.async": (
-        "which functions are invoked asynchronously: a configuration acts only on a function that something invokes so (SNS, "
-        "S3, EventBridge, a caller with InvocationType Event), and a function without one has the service's defaults; the "
-        "metric AsyncEventsReceived of the function tells"
-    ),
-    "lambda.function": "retry settings made in code: the environment shows only AWS_RETRY_MODE and AWS_MAX_ATTEMPTS",
-    "autoscaling.group": "how many instances ran at another time: an export shows those of its own moment, Terraform none",
 }
 
 # Words in capitals stand for what the person fills in.
