@@ -11,7 +11,7 @@ from afterload.figures.figure import Figure, Table
 from afterload.findings.phrases import counted
 from afterload.units import format_count, format_minutes
 
-__all__ = ["MOST_CHANGES", "MOST_TEAMS", "changes_figure", "stale_figure"]
+__all__ = ["changes_figure", "stale_figure"]
 
 MOST_TEAMS, MOST_CHANGES = 30, 15
 STALE_METHOD = (

@@ -19,7 +19,7 @@ from afterload.plan.change import counted
 from afterload.scenario import LoadedScenario
 from afterload.units import format_count, format_duration, format_number
 
-__all__ = ["Waves", "retry_waves", "waves_figure"]
+__all__ = ["retry_waves", "waves_figure"]
 
 NO_WAVES = "This scenario names no clients that retry, so no load shape of their retries is drawn."
 SEED = 20_251_020

@@ -17,7 +17,7 @@ from afterload.model.baseline import Baseline
 from afterload.readers.series import MetricSeries
 from afterload.units import format_instant
 
-__all__ = ["ObservedDrain", "Throughput", "observe_drain", "throughput"]
+__all__ = ["ObservedDrain", "observe_drain", "throughput"]
 
 FEW_PERIODS = 5
 

@@ -16,15 +16,7 @@ from afterload.model.curves import FloatArray
 from afterload.model.spacing import GAP, missing_spans
 from afterload.readers.series import MetricSeries, clock
 
-__all__ = [
-    "BASELINE_SPAN_MIN",
-    "HourProfile",
-    "Meaning",
-    "RateSeries",
-    "baseline_rate",
-    "hour_profile",
-    "to_rates",
-]
+__all__ = ["Meaning", "RateSeries", "baseline_rate", "hour_profile", "to_rates"]
 
 Meaning = Literal["sum", "per_s", "per_min", "counter"]
 BASELINE_SPAN_MIN = 180.0

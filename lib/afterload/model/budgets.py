@@ -13,7 +13,7 @@ from afterload.model.checks import number, whole
 from afterload.model.policies import ClientLoad
 from afterload.model.retries import tries_per_call
 
-__all__ = ["AdaptiveThrottling", "ConcurrencyBudget", "EarnedBy", "RateBudget"]
+__all__ = ["AdaptiveThrottling", "ConcurrencyBudget", "RateBudget"]
 
 EarnedBy: TypeAlias = Literal["call", "outcome"]
 

@@ -19,7 +19,6 @@ from afterload.model.curves import FloatArray
 __all__ = [
     "RUN_INSTANCES",
     "TERMINATE_INSTANCES",
-    "Binding",
     "BucketLimits",
     "Launches",
     "launch",

@@ -7,15 +7,7 @@ from typing import Literal, TypeAlias
 
 from afterload.model.checks import number, whole
 
-__all__ = [
-    "NEAR_SHARE",
-    "LoadClass",
-    "RetryingService",
-    "classify",
-    "hidden_capacity",
-    "is_near",
-    "retry_allowance",
-]
+__all__ = ["LoadClass", "RetryingService", "classify", "hidden_capacity", "is_near", "retry_allowance"]
 
 LoadClass: TypeAlias = Literal["stable", "vulnerable", "overloaded"]
 

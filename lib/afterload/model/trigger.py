@@ -16,7 +16,7 @@ from afterload.model.curves import FloatArray
 from afterload.model.overload import RetryingService
 from afterload.model.trigger_fluid import BoolArray, Cells, TriggerKind, solve
 
-__all__ = ["Trigger", "TriggerMap", "trigger_map"]
+__all__ = ["Trigger", "trigger_map"]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from afterload.model.curves import FloatArray
 from afterload.model.overload import RetryingService
 
-__all__ = ["BoolArray", "Cells", "Solved", "TriggerKind", "solve"]
+__all__ = ["BoolArray", "Cells", "TriggerKind", "solve"]
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 TriggerKind: TypeAlias = Literal["capacity cut", "load spike"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from afterload.errors import InputError, NotFoundError
 from afterload.reads import note_read, open_input
 
-__all__ = ["MAX_BYTES", "SourceFile", "digest_of", "open_source", "stated_date"]
+__all__ = ["SourceFile", "digest_of", "open_source", "stated_date"]
 
 MAX_BYTES = 512_000_000
 # Longest first: the mark of UTF-32 begins with that of UTF-16.

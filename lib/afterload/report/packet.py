@@ -37,7 +37,6 @@ __all__ = [
     "check_folder",
     "make_packet",
     "relevant",
-    "rescue_packet",
     "slug",
     "write_packet",
 ]

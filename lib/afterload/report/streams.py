@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
-__all__ = ["CellStream", "captured"]
+__all__ = ["captured"]
 
 # So much is gathered before it goes on. A cell that prints without end is cut further on.
 _BUFFER_CHARACTERS = 1 << 16

@@ -22,7 +22,7 @@ try:
 except ImportError:  # pragma: no cover - not on this system
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["BLANK", "Document", "open_document", "typed_path"]
+__all__ = ["Document", "open_document", "typed_path"]
 
 BLANK = """\
 # One team's recovery load. Rates and durations are text with a unit (1,200/min, 20/s, 15 min, PT2H52M); times carry an

@@ -13,7 +13,7 @@ from afterload.scenario.ranges import RANGED
 from afterload.scenario.schema import Scenario
 from afterload.yamltree import DataPath
 
-__all__ = ["PARTS", "TOP", "Entry", "Place", "entries", "outline", "ranged_paths", "section_at", "value_at"]
+__all__ = ["PARTS", "Entry", "Place", "entries", "outline", "ranged_paths", "section_at", "value_at"]
 
 # The first place of a form: single values of the scenario itself.
 TOP: DataPath = ()
