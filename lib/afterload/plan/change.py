@@ -126,7 +126,6 @@ class Change:
         id: stable name.
         order: its place in the guide's order of change, 1 to 5; 6 for what the guide leaves to the team.
         title, why: what to do, and why it matters in a recovery.
-        applies_when: to what part of a scenario it applies, in words.
         exercise: how to see that it worked.
         reference: where the advice and its figures come from.
         items: gives its lines for one team.
@@ -141,7 +140,6 @@ class Change:
     exercise: str
     reference: str
     items: Callable[[Estimates], Iterable[PlanItem]]
-    applies_when: str
     effort_days: float
     risk: str
 

@@ -99,7 +99,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of admission",
     items=_items,
-    applies_when="a dependency that is down stays down at the load of the recovery",
     effort_days=5,
     risk="Steps taken in haste start anew at step 1: wait for each signal, and let one person decide.",
 )

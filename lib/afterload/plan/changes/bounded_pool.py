@@ -103,7 +103,6 @@ CHANGE = Change(
     exercise="Send this burst to the application in a test account and count requests in flight and refused.",
     reference="Builders' Library, using load shedding to avoid overload",
     items=_items,
-    applies_when="requests are served from a queue without a bound, or without a number of workers",
     effort_days=2,
     risk="Too few workers refuse work that the dependency would bear: size the pool by a load test.",
 )

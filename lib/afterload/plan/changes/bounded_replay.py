@@ -148,7 +148,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of admission; service documentation of redrive",
     items=_items,
-    applies_when="dead-lettered or expired work can be replayed, and nothing bounds how fast",
     effort_days=0.5,
     risk="Work that failed for a reason of its own fails again: look at a sample before the redrive.",
 )

@@ -108,7 +108,6 @@ CHANGE = Change(
     exercise="In a test account let all leases run out at once, and see renewals succeed within a time-out or two.",
     reference='"Analyzing Metastable Failures", HotOS 2025; event summary, on lease renewals',
     items=_items,
-    applies_when="the queue of a control loop can grow beyond what it serves within a time-out, and keep itself there",
     effort_days=2,
     risk="Callers that do not expect to be refused fail: teach them to wait and send again.",
 )

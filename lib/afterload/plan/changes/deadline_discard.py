@@ -56,7 +56,6 @@ CHANGE = Change(
     exercise="In a test account let work wait past its deadline and see the consumer record it without calling anything.",
     reference="recovery planning guide, order of admission; Builders' Library, using load shedding to avoid overload",
     items=_items,
-    applies_when="work is worth nothing before the service's shortest age limit",
     effort_days=1,
     risk="Clocks that differ discard work that is still wanted: take the time from the queue, not from the sender.",
 )

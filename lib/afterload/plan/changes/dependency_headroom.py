@@ -87,7 +87,6 @@ CHANGE = Change(
     exercise="In a test account push the dependency over at this load, take the push away, and see it come back by itself.",
     reference='"Metastable Failures in the Wild", OSDI 2022; planning guide, hidden capacity',
     items=_items,
-    applies_when="a dependency's load is above its hidden capacity, its capacity divided by the attempts of a request",
     effort_days=5,
     risk="Capacity that no load test has shown is a hope: fewer attempts a request buy the same for less.",
 )

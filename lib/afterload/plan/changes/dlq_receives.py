@@ -162,7 +162,6 @@ CHANGE = Change(
     ),
     reference="service documentation of dead-letter queues and redrive",
     items=_items,
-    applies_when="failed deliveries of the outage itself use up the count after which work is dead-lettered",
     effort_days=0.5,
     risk="Items that always fail take capacity for longer: let the handler tell them from a failing dependency.",
 )

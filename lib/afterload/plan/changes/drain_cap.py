@@ -215,7 +215,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of admission; service documentation of maximum concurrency",
     items=_items,
-    applies_when="a queue drains into a dependency whose tested rate is known",
     effort_days=0.5,
     risk="A cap below what arrives never drains the backlog; lift it in steps after the recovery.",
 )

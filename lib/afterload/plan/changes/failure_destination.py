@@ -123,7 +123,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of change; service documentation of destinations",
     items=_items,
-    applies_when="an age limit or an end of retries drops work, and no destination records it",
     effort_days=0.5,
     risk="A destination that nobody reads only moves the loss: give it an alarm and its own retention.",
 )

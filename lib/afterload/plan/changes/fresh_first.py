@@ -101,7 +101,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of admission; Builders' Library, avoiding insurmountable queue backlogs",
     items=_items,
-    applies_when="a queue serves in order of arrival and first-attempt age misses the recovery objective",
     effort_days=3,
     risk="Work that builds on earlier work breaks when it overtakes it: only where items are independent.",
 )

@@ -125,7 +125,6 @@ CHANGE = Change(
     ),
     reference="Builders' Library, timeouts, retries and backoff with jitter; service documentation of the retrier",
     items=_items,
-    applies_when="a client retries with waits that hold no chance",
     effort_days=0.5,
     risk="Tests that expect fixed waits fail; the dependency has nothing to lose.",
 )

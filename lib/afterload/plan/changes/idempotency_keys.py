@@ -134,7 +134,6 @@ CHANGE = Change(
     exercise="In a test account replay work as old as the oldest here and count side effects: one for each item.",
     reference="Builders' Library, making retries safe with idempotent APIs",
     items=_items,
-    applies_when="work that is delivered or tried again takes effect again, or comes after its key has expired",
     effort_days=5,
     risk="A key written after the effect, or one that marks a failure as done, protects from nothing.",
 )

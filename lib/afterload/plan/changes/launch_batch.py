@@ -77,7 +77,6 @@ CHANGE = Change(
     exercise="In a test account launch the missing number by requests of this size, and time it against the estimate.",
     reference="provider's page on API throttling, request and resource limits of RunInstances",
     items=_items,
-    applies_when="the limit on launch requests binds before that on instances",
     effort_days=0.5,
     risk="A large request fails as a whole where capacity is short: ask for a minimum of one.",
 )

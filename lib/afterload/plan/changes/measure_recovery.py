@@ -75,7 +75,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of change",
     items=_items,
-    applies_when="the interval from the restore to first-attempt age at baseline was never measured",
     effort_days=2,
     risk="Nothing breaks; but a metric that counts retries as first attempts hides what it should show.",
 )

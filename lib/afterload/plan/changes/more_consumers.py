@@ -129,7 +129,6 @@ CHANGE = Change(
     exercise="In a test account fill the queue, start this many consumers, and time the drain while its dependency is watched.",
     reference="recovery planning guide, drain rate; Little's law for the number at once",
     items=_items,
-    applies_when="first-attempt age misses the objective, and the dependency has room for a faster drain",
     effort_days=1,
     risk="Consumers beyond the room of their dependency push it down again: raise the drain cap with them, not beyond it.",
 )

@@ -66,7 +66,6 @@ CHANGE = Change(
     exercise="Repeat it after every change of retries or capacity, and keep the two figures with the scenario.",
     reference='"Metastable Failures in the Wild", OSDI 2022; planning guide, exercises',
     items=_items,
-    applies_when="the capacity of a dependency, or the attempts of a failing request there, were never measured",
     effort_days=2,
     risk="A push that does not end takes the dependency down: have the command that ends it ready.",
 )

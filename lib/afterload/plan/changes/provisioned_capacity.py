@@ -64,7 +64,6 @@ CHANGE = Change(
     exercise="Deny launches in a test account, send the load of the recovery, and see what runs bear it.",
     reference="recovery planning guide, static stability; provider's page on API throttling",
     items=_items,
-    applies_when="instances that the recovery needs have to be launched in it",
     effort_days=1,
     risk="Spare instances are scaled in again as idle: raise the group's minimum with them.",
 )

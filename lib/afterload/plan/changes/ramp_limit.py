@@ -167,7 +167,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of admission; service documentation of scaling",
     items=_items,
-    applies_when="consumers pass the room at their dependency while they come up",
     effort_days=1,
     risk="A ramp by hand that nobody finishes leaves the queue short of consumers: end it with the runbook.",
 )

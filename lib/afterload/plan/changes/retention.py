@@ -196,7 +196,6 @@ CHANGE = Change(
     exercise="In a test account leave an item waiting for as long as the oldest in this event and see it served.",
     reference="service documentation of message retention",
     items=_items,
-    applies_when="work waits in the event for longer than its queue keeps it",
     effort_days=0.2,
     risk="Work that nobody wants any more is kept too: give it an age limit.",
 )

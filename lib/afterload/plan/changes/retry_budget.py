@@ -107,7 +107,6 @@ CHANGE = Change(
     ),
     reference="Builders' Library, timeouts, retries and backoff with jitter; gRPC proposal A6",
     items=_items,
-    applies_when="a client retries and neither a quota nor a budget holds it back",
     effort_days=2,
     risk="A bucket that is too small refuses retries that a short fault would need: size it by the usual error rate.",
 )

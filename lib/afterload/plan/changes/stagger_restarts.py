@@ -100,7 +100,6 @@ CHANGE = Change(
     ),
     reference="SDK reference guide, retry behaviour",
     items=_items,
-    applies_when="the retry quotas of a fleet that starts anew hold more than its dependency has room for",
     effort_days=0.5,
     risk="A fault that only a restart mends lasts longer: the pace is for restarts that can wait.",
 )

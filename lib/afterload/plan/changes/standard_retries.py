@@ -164,7 +164,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, retries; SDK reference guide, retry behaviour",
     items=_items,
-    applies_when="a client retries in a mode other than standard, or more than one layer of a call stack retries",
     effort_days=1,
     risk="Calls that a later attempt would have saved fail sooner: watch the error rate of each caller.",
 )

@@ -124,7 +124,6 @@ CHANGE = Change(
     exercise="Put a record that always fails into a test stream and see the shard go on once its retries have ended.",
     reference="service documentation of stream event source mappings",
     items=_items,
-    applies_when="a stream's failing batches are retried without a number and without an age at which that ends",
     effort_days=0.5,
     risk="Fewer retries than an outage takes turn the outage into records at the destination.",
 )

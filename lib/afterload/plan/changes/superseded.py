@@ -82,7 +82,6 @@ CHANGE = Change(
     exercise="In a test account queue several versions of the same work and see only the last one worked on.",
     reference="recovery planning guide, order of admission",
     items=_items,
-    applies_when="later work makes part of a backlog unnecessary",
     effort_days=3,
     risk="Work dropped as covered is lost if what covers it fails: drop it only after that is done.",
 )

@@ -106,7 +106,6 @@ CHANGE = Change(
     ),
     reference="Elastic Load Balancing documentation of target group health",
     items=_items,
-    applies_when="a zone would send its traffic to fewer healthy targets than bear it",
     effort_days=0.5,
     risk="Where targets fail for good, requests fail that healthy targets would have served: keep an alarm on the count.",
 )

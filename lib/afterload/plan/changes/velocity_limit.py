@@ -128,7 +128,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, removal of capacity; Auto Scaling documentation of instance maintenance policies",
     items=_items,
-    applies_when="automation can remove instances that are needed while launches fail",
     effort_days=1,
     risk="Instances that fail for a reason of their own stay in service: look at them before the floor is lifted.",
 )

@@ -65,7 +65,6 @@ CHANGE = Change(
     exercise="Stall one applier between its check and its apply, let the others go on, and see its write refused.",
     reference="event summary, on the automation of DNS records",
     items=_items,
-    applies_when="automation applies numbered plans, and some interleaving of its parts leaves an empty record",
     effort_days=3,
     risk="An applier that does not handle the refusal stops: let it take the newest plan anew.",
 )

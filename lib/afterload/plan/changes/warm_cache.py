@@ -78,7 +78,6 @@ CHANGE = Change(
     exercise="In a test account empty the cache at full load, and see the dependency stay up with and without filling it first.",
     reference='recovery planning guide, order of admission; "Metastable Failures in the Wild", OSDI 2022',
     items=_items,
-    applies_when="a dependency gets more than it bears while the cache in front of it is cold",
     effort_days=3,
     risk="A copy that is too old serves what is no longer true: give what it holds its usual life.",
 )
