@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, chart_of, finish, points_each, rules, thin
+from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, chart_of, finish, points_each, rules, thin, tip
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.impairments import TODAY, ControlEstimate
@@ -129,10 +129,7 @@ def goodput_figure(estimates: Sequence[ControlEstimate], source: str) -> Figure 
         .encode(
             x=alt.X("length", type="quantitative", title="requests that wait", axis=alt.Axis(format=",~f")),
             y=alt.Y("value", type="quantitative", title="served in time, a second", axis=alt.Axis(format=",~f")),
-            tooltip=[
-                alt.Tooltip("length", type="quantitative", title="requests that wait", format=","),
-                alt.Tooltip("value", type="quantitative", title="served in time, a second", format=",.2f"),
-            ],
+            tooltip=[tip("length", ",", "requests that wait"), tip("value", ",.2f", "served in time, a second")],
         )
     )
     # Marks close to each other share a line, so that their labels stay apart.
@@ -236,11 +233,7 @@ def remedies_figure(estimates: Sequence[ControlEstimate], source: str) -> Figure
                 scale=alt.Scale(domain=list(labels.values()), range=list(COLOURS[: len(labels)])),
                 legend=LONG_LEGEND,
             ),
-            tooltip=[
-                alt.Tooltip("remedy", type="nominal"),
-                alt.Tooltip("seconds", type="quantitative", format=",.0f"),
-                alt.Tooltip("value", type="quantitative", title="served in time, a second", format=",.1f"),
-            ],
+            tooltip=[tip("remedy"), tip("seconds", ",.0f"), tip("value", ",.1f", "served in time, a second")],
         )
     )
     records = [

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from afterload.coupling import Coupling
-from afterload.figures.charts import AFTER, BEFORE, COLOURS, GREY, alt, chart_of, finish
+from afterload.figures.charts import AFTER, BEFORE, GREY, alt, chart_of, coloured, finish, tip
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.findings.dependencies import DependencyStanding, dependency_standings
@@ -110,12 +110,8 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
         .encode(
             x=alt.X("rate", type="quantitative", title="requests a minute", axis=alt.Axis(format=",~f")),
             y=alt.Y("dependency", type="nominal", title=None),
-            color=alt.Color("part", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS))),
-            tooltip=[
-                alt.Tooltip("dependency", type="nominal"),
-                alt.Tooltip("part", type="nominal"),
-                alt.Tooltip("rate", type="quantitative", format=",.0f"),
-            ],
+            color=coloured("part"),
+            tooltip=[tip("dependency"), tip("part"), tip("rate", ",.0f")],
         )
     )
     ticks = (
@@ -124,13 +120,8 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
         .encode(
             x=alt.X("rate", type="quantitative"),
             y=alt.Y("dependency", type="nominal"),
-            color=alt.Color(
-                "limit",
-                type="nominal",
-                title=None,
-                scale=alt.Scale(domain=[SHORT[MIX], SHORT[ALONE], "capacity"], range=[BEFORE, GREY, "black"]),
-            ),
-            tooltip=[alt.Tooltip("limit", type="nominal"), alt.Tooltip("rate", type="quantitative", format=",.0f")],
+            color=coloured("limit", {SHORT[MIX]: BEFORE, SHORT[ALONE]: GREY, "capacity": "black"}),
+            tooltip=[tip("limit"), tip("rate", ",.0f")],
         )
     )
     return Figure(
@@ -212,17 +203,12 @@ def trigger_figure(coupling: Coupling | None) -> Figure | Prose:
                 title="length of a full outage",
                 axis=alt.Axis(labelOverlap=True),
             ),
-            color=alt.Color(
-                "verdict",
-                type="nominal",
-                title=None,
-                scale=alt.Scale(domain=["heals itself", "stays down", "not certain"], range=[AFTER, BEFORE, "#bbbbbb"]),
-            ),
+            color=coloured("verdict", {"heals itself": AFTER, "stays down": BEFORE, "not certain": "#bbbbbb"}),
             tooltip=[
-                alt.Tooltip("load", type="quantitative", title="requests a minute", format=",.4~r"),
-                alt.Tooltip("length", type="nominal", title="outage"),
-                alt.Tooltip("verdict", type="nominal"),
-                alt.Tooltip("recovery", type="nominal", title="time to recover"),
+                tip("load", ",.4~r", "requests a minute"),
+                tip("length", title="outage"),
+                tip("verdict"),
+                tip("recovery", title="time to recover"),
             ],
         )
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, chart_of, finish, points_each, thin
+from afterload.figures.charts import LONG_LEGEND, alt, chart_of, coloured, finish, points_each, thin, tip
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.impairments import TODAY, FlappingEstimate
@@ -39,26 +39,14 @@ def flapping_figure(found: Sequence[FlappingEstimate], reasons: Sequence[str], s
         .encode(
             x=alt.X("minutes", type="quantitative", title="minutes after the new targets enter"),
             y=alt.Y("serving", type="quantitative", title="targets that serve", axis=alt.Axis(format=",~f")),
-            color=alt.Color(
-                "remedy",
-                type="nominal",
-                title=None,
-                scale=alt.Scale(domain=list(item.courses), range=list(COLOURS[: len(item.courses)])),
-                legend=LONG_LEGEND,
-            ),
-            tooltip=[
-                alt.Tooltip("remedy", type="nominal"),
-                alt.Tooltip("minutes", type="quantitative", format=",.1f"),
-                alt.Tooltip("serving", type="quantitative", title="targets that serve", format=","),
-            ],
+            color=coloured("remedy", list(item.courses), legend=LONG_LEGEND),
+            tooltip=[tip("remedy"), tip("minutes", ",.1f"), tip("serving", ",", "targets that serve")],
         )
     )
     needed = (
         chart_of([{"needed": item.fleet.needed}])
         .mark_rule(strokeDash=[5, 4], color="black")
-        .encode(
-            y=alt.Y("needed", type="quantitative"), tooltip=[alt.Tooltip("needed", type="quantitative", format=",")]
-        )
+        .encode(y=alt.Y("needed", type="quantitative"), tooltip=[tip("needed", ",")])
     )
     cut = [
         f"{each.name} is followed for the first {format_duration(each.window_s / 60)} only."

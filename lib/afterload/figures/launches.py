@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from afterload.estimates import Estimates, FleetEstimate
-from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, chart_of, drawn, finish, points_each, thin
+from afterload.figures.charts import LINE_LEGEND, alt, chart_of, coloured, drawn, finish, points_each, thin, tip
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list, unbooted
 from afterload.plan.change import counted
@@ -80,7 +80,7 @@ def launch_figure(estimates: Estimates) -> Figure | Prose:
         return paragraph("No fleet lacks instances, so there is nothing to draw.")
     shown, notes = drawn(lacking, lambda item: item.in_service_min)
     values = [point for item in shown for point in _points(item, points_each(len(shown)))]
-    colour = alt.Color("fleet", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)), legend=LINE_LEGEND)
+    colour = coloured("fleet", legend=LINE_LEGEND)
     lines = (
         chart_of(values)
         .mark_line(interpolate="step-after", strokeWidth=2.5, point=alt.OverlayMarkDef(size=20, opacity=0.01))
@@ -88,11 +88,7 @@ def launch_figure(estimates: Estimates) -> Figure | Prose:
             x=alt.X("minutes", type="quantitative", title="minutes after the restore"),
             y=alt.Y("serving", type="quantitative", title="instances in service", axis=alt.Axis(format=",~f")),
             color=colour,
-            tooltip=[
-                alt.Tooltip("fleet", type="nominal"),
-                alt.Tooltip("minutes", type="quantitative", format=",.1f"),
-                alt.Tooltip("serving", type="quantitative", title="in service", format=","),
-            ],
+            tooltip=[tip("fleet"), tip("minutes", ",.1f"), tip("serving", ",", "in service")],
         )
     )
     needed = (
@@ -101,7 +97,7 @@ def launch_figure(estimates: Estimates) -> Figure | Prose:
         .encode(
             y=alt.Y("needed", type="quantitative"),
             color=colour,
-            tooltip=[alt.Tooltip("needed", type="quantitative", format=",")],
+            tooltip=[tip("needed", ",")],
         )
     )
     return Figure(

@@ -14,10 +14,12 @@ from afterload.figures.charts import (
     Clock,
     alt,
     chart_of,
+    coloured,
     finish,
     rows_apart,
     rules,
     thin,
+    tip,
 )
 from afterload.figures.figure import Figure, Table
 from afterload.figures.words import minutes_or_never, span
@@ -163,8 +165,8 @@ def _panel(item: SignalRecovery, measured: MeasuredRecovery, clock: Clock, each:
             x=axis,
             y=y,
             tooltip=[
-                alt.Tooltip("what", type="nominal"),
-                alt.Tooltip("value", type="quantitative", title=title, format=",.4~g"),
+                tip("what"),
+                tip("value", ",.4~g", title),
                 alt.Tooltip("at", type="temporal", title=clock.title, format="%d %b %H:%M:%S"),
             ],
         )
@@ -208,13 +210,7 @@ def back_test_figure(test: BackTest, clock: Clock, source: str = "") -> Figure:
         .encode(
             x=clock.axis("at", (end - start) / 60),
             y=alt.Y("value", type="quantitative", title="items waiting", axis=alt.Axis(format=",~f")),
-            color=alt.Color(
-                "what",
-                type="nominal",
-                title=None,
-                scale=alt.Scale(domain=["measured", "predicted"], range=[AFTER, BEFORE]),
-                legend=LINE_LEGEND,
-            ),
+            color=coloured("what", {"measured": AFTER, "predicted": BEFORE}, legend=LINE_LEGEND),
             strokeDash=alt.StrokeDash(
                 "what",
                 type="nominal",
@@ -223,8 +219,8 @@ def back_test_figure(test: BackTest, clock: Clock, source: str = "") -> Figure:
                 legend=None,
             ),
             tooltip=[
-                alt.Tooltip("what", type="nominal"),
-                alt.Tooltip("value", type="quantitative", title="items waiting", format=",.0f"),
+                tip("what"),
+                tip("value", ",.0f", "items waiting"),
                 alt.Tooltip("at", type="temporal", title=clock.title, format="%d %b %H:%M"),
             ],
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, chart_of, finish, points_each, rules, thin
+from afterload.figures.charts import LONG_LEGEND, alt, chart_of, coloured, finish, points_each, rules, thin, tip
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import NEVER, paragraph, sentence_list
 from afterload.impairments import TODAY, RemovalEstimate
@@ -46,13 +46,7 @@ def removal_figure(found: Sequence[RemovalEstimate], reasons: Sequence[str], sou
         for label, course in lines.items()
         for minutes, serving in _points(course, ends_min, points_each(len(lines)))
     ]
-    colour = alt.Color(
-        "remedy",
-        type="nominal",
-        title=None,
-        scale=alt.Scale(domain=list(lines), range=list(COLOURS[: len(lines)])),
-        legend=LONG_LEGEND,
-    )
+    colour = coloured("remedy", list(lines), legend=LONG_LEGEND)
     curves = (
         chart_of(values)
         .mark_line(interpolate="step-after", strokeWidth=2.5, point=alt.OverlayMarkDef(size=20, opacity=0.01))
@@ -60,19 +54,13 @@ def removal_figure(found: Sequence[RemovalEstimate], reasons: Sequence[str], sou
             x=alt.X("minutes", type="quantitative", title="minutes after the restore", axis=alt.Axis(format=",~f")),
             y=alt.Y("serving", type="quantitative", title="instances' worth of work", axis=alt.Axis(format=",~f")),
             color=colour,
-            tooltip=[
-                alt.Tooltip("remedy", type="nominal"),
-                alt.Tooltip("minutes", type="quantitative", format=",.1f"),
-                alt.Tooltip("serving", type="quantitative", title="instances' worth of work", format=",.1f"),
-            ],
+            tooltip=[tip("remedy"), tip("minutes", ",.1f"), tip("serving", ",.1f", "instances' worth of work")],
         )
     )
     needed = (
         chart_of([{"needed": item.fleet.needed}])
         .mark_rule(strokeDash=[5, 4], color="black")
-        .encode(
-            y=alt.Y("needed", type="quantitative"), tooltip=[alt.Tooltip("needed", type="quantitative", format=",")]
-        )
+        .encode(y=alt.Y("needed", type="quantitative"), tooltip=[tip("needed", ",")])
     )
     others = [each.name for each in found if len(each.courses) == 1]
     assumed = [each.name for each in found if each.fleet.removal_automation is None]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from afterload.estimates import Estimates, StackEstimate
-from afterload.figures.charts import COLOURS, LINE_LEGEND, MOST_VALUES, alt, chart_of, drawn, finish
+from afterload.figures.charts import LINE_LEGEND, MOST_VALUES, alt, chart_of, coloured, drawn, finish, tip
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.model.retries import stack
@@ -96,12 +96,9 @@ def layers_figure(estimates: Estimates) -> Figure | Prose:
             ),
             y=alt.Y("layer", type="nominal", sort=None, title=None, axis=alt.Axis(labelLimit=220)),
             yOffset=alt.YOffset("stack", type="nominal") if several else alt.Undefined,
-            color=alt.Color("stack", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS))),
+            color=coloured("stack"),
             tooltip=[
-                alt.Tooltip("stack", type="nominal"),
-                alt.Tooltip("layer", type="nominal"),
-                alt.Tooltip("tries", type="quantitative", title="most tries"),
-                alt.Tooltip("calls", type="quantitative", format=",.4~f"),
+                tip("stack"), tip("layer"), alt.Tooltip("tries", type="quantitative", title="most tries"), tip("calls", ",.4~f"),
             ],
         )
     )  # fmt: skip
@@ -170,7 +167,7 @@ def probability_figure(estimates: Estimates) -> Figure | Prose:
         title="calls at the bottom for one at the top (logarithmic)",
     )  # fmt: skip
     x = alt.X("p", type="quantitative", axis=alt.Axis(format=".0%"), title="share of attempts that fail")
-    colour = alt.Color("stack", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)), legend=LINE_LEGEND)
+    colour = coloured("stack", legend=LINE_LEGEND)
     tooltip = [
         alt.Tooltip("stack", type="nominal"),
         alt.Tooltip("p", type="quantitative", title="attempts that fail", format=".0%"),

@@ -13,10 +13,12 @@ from afterload.figures.charts import (
     Clock,
     alt,
     chart_of,
+    coloured,
     drawn,
     evenly,
     finish,
     rules,
+    tip,
 )
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list, span
@@ -126,19 +128,8 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
             x=clock.axis("start", width),
             x2=alt.X2("end"),
             y=alt.Y("service", type="nominal", sort=order, title=None, axis=alt.Axis(labelLimit=220)),
-            color=alt.Color(
-                "part",
-                type="nominal",
-                title=None,
-                scale=alt.Scale(domain=["before the restore", "after the restore"], range=[BEFORE, AFTER]),
-            ),
-            tooltip=[
-                alt.Tooltip("service", type="nominal"),
-                alt.Tooltip("part", type="nominal"),
-                alt.Tooltip("from", type="nominal"),
-                alt.Tooltip("to", type="nominal"),
-                alt.Tooltip("minutes", type="quantitative", format=","),
-            ],
+            color=coloured("part", {"before the restore": BEFORE, "after the restore": AFTER}),
+            tooltip=[tip("service"), tip("part"), tip("from"), tip("to"), tip("minutes", ",")],
         )
     )
     line = rules([(clock.at(restore), "dependency restored")], "start", temporal=True)
