@@ -22,7 +22,7 @@ from afterload.commands.inputs import import_
 from afterload.commands.live import eta
 from afterload.commands.plans import compare, exercises, gate, plan, runbook
 from afterload.commands.postmortem import postmortem
-from afterload.commands.shared import SET, ReaderGoneError, echo
+from afterload.commands.shared import SET, ReaderGoneError, echo, give
 from afterload.errors import AfterloadError, InputError, NotFoundError, OutputError, UnitError
 from afterload.files import write_whole
 from afterload.resources import BUILTIN, resource
@@ -217,11 +217,7 @@ def schema(file: str | None, of_plan: bool) -> None:
     else:
         document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Scenario.model_json_schema()}
         text = json.dumps(document, indent=2) + "\n"
-    if file is None:
-        echo(text, end="")
-    else:
-        write_whole(file, text)
-        echo(file)
+    give(text, file)
 
 
 @cli.command()

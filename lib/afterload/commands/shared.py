@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from afterload.errors import NotFoundError, OutputError
+from afterload.files import write_whole
 
-__all__ = ["KEPT", "SET", "ReaderGoneError", "echo", "read_entered"]
+__all__ = ["KEPT", "SET", "ReaderGoneError", "echo", "give", "read_entered"]
 
 
 class ReaderGoneError(Exception):
@@ -25,6 +26,15 @@ def echo(text: object, err: bool = False, end: str = "\n") -> None:
         if problem.errno == errno.EPIPE:
             raise ReaderGoneError(stream) from None
         raise OutputError(f"cannot write to {stream}: {problem.strerror or problem}") from problem
+
+
+def give(text: str, target: str | Path | None) -> None:
+    """Print a whole text, or write it to a file and print the file's path."""
+    if target is None:
+        echo(text, end="")
+    else:
+        write_whole(target, text)
+        echo(target)
 
 
 SET = click.option(

@@ -107,13 +107,6 @@ class Launches:
     binding: Binding
     start_delay_s: float
 
-    def in_service_by(self, t_s: float) -> int:
-        """Instances in service ``t_s`` seconds after the first request was tried."""
-        launched_by = number("t_s", t_s) - self.start_delay_s
-        # A hair of slack: 1,497.5 + 60 - 60 must still count the last instance.
-        requests = int(np.searchsorted(self.times_s, launched_by + 1e-9 * max(1.0, t_s), side="right"))
-        return int(self.instances[requests - 1]) if requests else 0
-
 
 def launch(
     n: int,
