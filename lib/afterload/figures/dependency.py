@@ -8,7 +8,7 @@ import numpy as np
 
 from afterload.coupling import Coupling
 from afterload.figures.charts import AFTER, BEFORE, GREY, alt, chart_of, coloured, finish, tip
-from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.figure import Figure, Number, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.findings.dependencies import DependencyStanding, dependency_standings
 from afterload.model.overload import RetryingService, is_near, retry_allowance
@@ -93,15 +93,17 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
         records.append(
             {
                 "dependency": item.name,
-                "capacity": item.capacity,
-                "mean attempts while failing": item.mean_attempts,
-                MIX: item.hidden,
-                "load in the recovery": item.load,
+                "capacity": Number(format_rate(item.capacity)),
+                "mean attempts while failing": Number(format_number(item.mean_attempts)),
+                MIX: Number(format_rate(item.hidden)),
+                "load in the recovery": Number(format_rate(item.load)),
                 "class": item.kind,
-                "attempts of direct traffic": item.direct_attempts if item.direct > 0 else None,
-                ALONE: item.direct_hidden if item.direct > 0 else None,
+                "attempts of direct traffic": Number(format_number(item.direct_attempts) if item.direct > 0 else ""),
+                ALONE: Number(format_rate(item.direct_hidden) if item.direct > 0 else ""),
                 "class of direct traffic alone": item.direct_kind if item.direct > 0 else None,
-                "room for retries": retry_allowance(item.capacity, item.load) if item.load <= item.capacity else 0.0,
+                "room for retries": Number(
+                    format_rate(retry_allowance(item.capacity, item.load) if item.load <= item.capacity else 0.0)
+                ),
             }
         )
     bars = (
@@ -129,18 +131,6 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
         chart=finish(alt.layer(bars, ticks).resolve_scale(color="independent"), height=max(90, 70 * len(standings))),
         table=Table.of(
             records,
-            {
-                "dependency": str,
-                "capacity": format_rate,
-                "mean attempts while failing": format_number,
-                MIX: format_rate,
-                "load in the recovery": format_rate,
-                "class": str,
-                "attempts of direct traffic": format_number,
-                ALONE: format_rate,
-                "class of direct traffic alone": str,
-                "room for retries": format_rate,
-            },
         ),
         source=coupling.loaded.name,
         method=(

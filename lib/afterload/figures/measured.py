@@ -21,7 +21,7 @@ from afterload.figures.charts import (
     thin,
     tip,
 )
-from afterload.figures.figure import Figure, Table
+from afterload.figures.figure import Figure, Number, Table
 from afterload.figures.words import minutes_or_never, span
 from afterload.findings.backtest import BackTest
 from afterload.findings.measured import MeasuredRecovery, SignalRecovery
@@ -77,14 +77,6 @@ def measured_recovery_figure(measured: MeasuredRecovery, source: str = "") -> Fi
         chart=finish(chart),
         table=Table.of(
             records,
-            {
-                "signal": str,
-                "metric": str,
-                "median before": _text,
-                "normal up to": _text,
-                "back after the restore": _text,
-                "exact to": format_minutes,
-            },
             caption="Minutes after the restore until a signal is back and stays back",
         ),
         source=source or ", ".join(dict.fromkeys(item.series.origin.file for item in measured.signals)),
@@ -120,10 +112,10 @@ def _record(item: SignalRecovery) -> dict[str, Any]:
     return {
         "signal": item.signal,
         "metric": item.series.title,
-        "median before": _amount(item.normal.median, item),
-        "normal up to": _amount(item.edge, item),
-        "back after the restore": _back(item),
-        "exact to": item.resolution_min,
+        "median before": Number(_amount(item.normal.median, item)),
+        "normal up to": Number(_amount(item.edge, item)),
+        "back after the restore": Number(_back(item)),
+        "exact to": Number(format_minutes(item.resolution_min)),
     }
 
 

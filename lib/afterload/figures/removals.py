@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from afterload.figures.charts import LONG_LEGEND, alt, chart_of, coloured, finish, points_each, rules, thin, tip
-from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.figure import Figure, Number, Prose, Table
 from afterload.figures.words import NEVER, paragraph, sentence_list
 from afterload.impairments import TODAY, RemovalEstimate
 from afterload.model.capacity_course import CapacityCourse
@@ -75,7 +75,7 @@ def removal_figure(found: Sequence[RemovalEstimate], reasons: Sequence[str], sou
     return Figure(
         title=f"Instances of {item.name} while launches fail",
         chart=finish(curves + needed + rules([(item.impaired_min, "launches succeed")], "minutes")),
-        table=Table.of([record for each in found for record in _records(each)], _FORMATS),
+        table=Table.of([record for each in found for record in _records(each)]),
         source=f"{source}; limits of RunInstances and TerminateInstances: published request throttling, if not overridden",
         method=(
             "From the restore on, launches fail until launches_from. HealthCheck marks instances at removal_rate; "
@@ -138,18 +138,6 @@ def _points(course: CapacityCourse, until_min: float, limit: int) -> Iterator[tu
     yield round(until_min, 4), round(float(capacity[-1]), 4)
 
 
-_FORMATS: Mapping[str, Any] = {
-    "fleet": str,
-    "what is done": str,
-    "least": format_number,
-    "below what is needed for": str,
-    "at what is needed for good": str,
-    "all in service": str,
-    "removed": format_count,
-    "of these after the resume": format_count,
-}
-
-
 def _records(item: RemovalEstimate) -> Iterator[dict[str, Any]]:
     labels = _labels(item)
     for name, course in item.courses.items():
@@ -157,7 +145,7 @@ def _records(item: RemovalEstimate) -> Iterator[dict[str, Any]]:
         yield {
             "fleet": item.name,
             "what is done": labels[name],
-            "least": course.lowest,
+            "least": Number(format_number(course.lowest)),
             "below what is needed for": "without end"
             if below is None
             else "not at all"
@@ -165,8 +153,8 @@ def _records(item: RemovalEstimate) -> Iterator[dict[str, Any]]:
             else _span(below),
             "at what is needed for good": "always" if below == 0 else _after(item, course.back_s),
             "all in service": _after(item, course.full_s),
-            "removed": course.removed,
-            "of these after the resume": course.removed_after_resume,
+            "removed": Number(format_count(course.removed)),
+            "of these after the resume": Number(format_count(course.removed_after_resume)),
         }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from afterload.estimates import Estimates, StackEstimate
 from afterload.figures.charts import LINE_LEGEND, MOST_VALUES, alt, chart_of, coloured, drawn, finish, tip
-from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.figure import Figure, Number, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.model.retries import stack
 from afterload.plan.change import failing, share
@@ -79,10 +79,10 @@ def layers_figure(estimates: Estimates) -> Figure | Prose:
                 {
                     "stack": item.name,
                     "layer": label,
-                    "most tries": layer.tries,
-                    "tries made": item.result.tries[place],
-                    "calls it makes for one at the top": calls,
-                    "fails after its tries": item.result.failure_after[place],
+                    "most tries": Number(format_count(layer.tries)),
+                    "tries made": Number(format_number(item.result.tries[place])),
+                    "calls it makes for one at the top": Number(format_number(calls)),
+                    "fails after its tries": Number(share(item.result.failure_after[place])),
                 }
             )
     several = len(estimates.stacks) > 1
@@ -107,14 +107,6 @@ def layers_figure(estimates: Estimates) -> Figure | Prose:
         chart=finish(bars, height=max(120, 34 * len({value["layer"] for value in values}))),
         table=Table.of(
             records,
-            {
-                "stack": str,
-                "layer": str,
-                "most tries": format_count,
-                "tries made": format_number,
-                "calls it makes for one at the top": format_number,
-                "fails after its tries": share,
-            },
         ),
         source=_source(estimates),
         notes=notes,

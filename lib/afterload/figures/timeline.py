@@ -20,7 +20,7 @@ from afterload.figures.charts import (
     rules,
     tip,
 )
-from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.figure import Figure, Number, Prose, Table
 from afterload.figures.words import paragraph, sentence_list, span
 from afterload.findings import SplitWindow
 from afterload.findings.postmortem import disputed
@@ -113,9 +113,9 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
                 "start": ("at the latest " if window.start_is_lower_bound else "")
                 + clock_time(window.start, clock.zone),
                 "end": clock_time(window.end, clock.zone),
-                "before, min": item.before_min,
-                "after, min": item.after_min,
-                "total, min": item.total_min,
+                "before, min": Number(format_count(item.before_min)),
+                "after, min": Number(format_count(item.after_min)),
+                "total, min": Number(format_count(item.total_min)),
                 "note": window.note,
             }
         )
@@ -141,15 +141,6 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
         chart=finish(bars + line, height=max(120, 30 * len(shown))),
         table=Table.of(
             records,
-            {
-                "service": str,
-                "start": str,
-                "end": str,
-                "before, min": format_count,
-                "after, min": format_count,
-                "total, min": format_count,
-                "note": str,
-            },
             caption=f"Times in {clock.zone.key}",
         ),
         source=source_of(loaded, "impacts"),

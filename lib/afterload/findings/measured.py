@@ -81,37 +81,15 @@ def measure_recovery(
     trigger: datetime,
     restore: datetime,
     zone: ZoneInfo,
-    *,
-    dwell_min: float = DWELL_MIN,
-    span_min: float = SPAN_MIN,
-    tolerances: Mapping[Signal, float] | None = None,
 ) -> MeasuredRecovery:
     """Measure every signal of an incident; see :func:`measure_signal`.
-
-    Parameters:
-        signals: the series of each signal.
-        tolerances: how far above its median a signal is normal, in the unit of its series; see :func:`measure_signal` for
-            signals that are not named.
 
     Raises:
         InputError: no signals, or one cannot be measured.
     """
     if not signals:
         raise InputError("no signal is given; measure a recovery by first-attempt age, error rate, latency or backlog")
-    allowed = tolerances or {}
-    found = tuple(
-        measure_signal(
-            series,
-            signal,
-            trigger,
-            restore,
-            dwell_min=dwell_min,
-            span_min=span_min,
-            tolerance=allowed.get(signal),
-            zone=zone,
-        )
-        for signal, series in signals.items()
-    )
+    found = tuple(measure_signal(series, signal, trigger, restore, zone=zone) for signal, series in signals.items())
     return MeasuredRecovery(trigger, restore, zone, found)
 
 

@@ -12,12 +12,7 @@ from afterload.model.checks import number, whole
 from afterload.model.curves import FloatArray
 from afterload.model.retries import tries_per_call
 
-__all__ = [
-    "Duplicates",
-    "KeyCover",
-    "duplicates_without_keys",
-    "key_cover_from_pieces",
-]
+__all__ = ["Duplicates", "KeyCover", "duplicates_without_keys", "key_cover_from_pieces"]
 
 
 @dataclass(frozen=True)

@@ -164,15 +164,7 @@ def launch(
     )
 
 
-def removal_time_s(
-    n: int,
-    limits: BucketLimits = TERMINATE_INSTANCES,
-    *,
-    instances_per_request: int = 1,
-    throttle_factor: float = 1.0,
-    other_callers_share: float = 0.0,
-    buckets_full: float = 1.0,
-) -> float:
+def removal_time_s(n: int, instances_per_request: int = 1) -> float:
     """Seconds until the last of ``n`` instances has been told to end, by the same buckets as :func:`launch`.
 
     Raises:
@@ -180,14 +172,7 @@ def removal_time_s(
 
     Source: provider's page on API throttling: capacity can be removed ten times faster than replaced.
     """
-    return launch(
-        n,
-        limits,
-        instances_per_request=instances_per_request,
-        throttle_factor=throttle_factor,
-        other_callers_share=other_callers_share,
-        buckets_full=buckets_full,
-    ).wait_s
+    return launch(n, TERMINATE_INSTANCES, instances_per_request=instances_per_request).wait_s
 
 
 def long_run_per_min(

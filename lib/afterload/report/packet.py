@@ -17,7 +17,7 @@ from afterload.report.engine import ENGINE_NAME, IN_PROCESS_NAME
 from afterload.report.lost import Lost
 from afterload.report.nodes import read_notebook
 from afterload.report.run import CELL_TIMEOUT_S
-from afterload.report.workers import Launcher, Problem, run_tasks
+from afterload.report.workers import Problem, run_tasks
 from afterload.scenario import LoadedScenario
 
 if TYPE_CHECKING:
@@ -110,14 +110,13 @@ def make_packet(
     progress: bool = False,
     cell_timeout_s: float | None = CELL_TIMEOUT_S,
     kernel: bool = False,
-    launcher: Launcher | None = None,
     seen: Seen | None = None,
 ) -> Packet:
     """Run a team's chapters in a process of their own and write the packet and the plan's files into ``folder``.
 
     A scenario with a postmortem gets that as Markdown too. A failing chapter or plan does not stop the rest: see
-    :attr:`Packet.failures`. ``kernel`` asks for a Jupyter kernel in place of the process; ``launcher`` is where the process
-    comes from, if there is one already; ``seen`` is told with each cell how far that process is.
+    :attr:`Packet.failures`. ``kernel`` asks for a Jupyter kernel in place of the process; ``seen`` is told with each cell how
+    far that process is.
 
     Raises :class:`InputError` for a scenario that only this process can read, such as /dev/stdin. Raises
     :class:`OutputError` where a file cannot be written; then no old file has been replaced by half a new one. Raises
@@ -131,7 +130,7 @@ def make_packet(
     if kernel:
         return write_packet(build_packet(job, ENGINE_NAME, progress=progress))
     with closing(_Bar()) as bar:
-        return write_packet(_build_apart(job, launcher, seen or (bar.show if progress else None)))
+        return write_packet(_build_apart(job, seen or (bar.show if progress else None)))
 
 
 def build_packet(
@@ -172,7 +171,7 @@ def write_packet(built: Built) -> Packet:
     return Packet(files[0], files, built.failures, warnings, built.summary)
 
 
-def _build_apart(job: PacketJob, launcher: Launcher | None, seen: Seen | None) -> Built:
+def _build_apart(job: PacketJob, seen: Seen | None) -> Built:
     """Build in a worker; raise what was raised there."""
     cells = 0
 
@@ -183,9 +182,7 @@ def _build_apart(job: PacketJob, launcher: Launcher | None, seen: Seen | None) -
         if seen is not None and record[0] in ("cells", "begin"):
             seen(record[1] if record[0] == "begin" else 0, cells)
 
-    with closing(
-        run_tasks(_build_or_refuse, [job], workers=1, rescue=rescue_packet, launcher=launcher, watch=watch)
-    ) as ended:
+    with closing(run_tasks(_build_or_refuse, [job], workers=1, rescue=rescue_packet, watch=watch)) as ended:
         [end] = ended
     if isinstance(end.value, AfterloadError):
         raise end.value
