@@ -22,7 +22,17 @@ from ruamel.yaml.reader import ReaderError
 from afterload.errors import InputError, NotFoundError
 from afterload.reads import note_read, open_input
 
-__all__ = ["DataPath", "WrittenFloat", "WrittenInt", "YamlTree", "plain", "read_file", "read_nodes", "read_text"]
+__all__ = [
+    "DataPath",
+    "WrittenFloat",
+    "WrittenInt",
+    "YamlTree",
+    "plain",
+    "read_file",
+    "read_nodes",
+    "read_text",
+    "value_at",
+]
 
 DataPath = tuple[str | int, ...]
 MAX_BYTES = 2_000_000
@@ -259,6 +269,16 @@ def _convert(text: str) -> Any:
         number.text = text
         return number
     return text
+
+
+def value_at(data: Any, path: DataPath) -> Any:
+    """The value at a path of the file's data; None where nothing stands."""
+    for part in path:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
 
 
 def plain(value: Any) -> Any:

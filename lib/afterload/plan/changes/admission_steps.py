@@ -11,8 +11,6 @@ from afterload.plan.loads import DependencyLoad, recovery_loads
 from afterload.scenario.coupled_schema import AdmissionPlan
 from afterload.units import format_duration, format_rate, format_share
 
-__all__ = ["CHANGE"]
-
 ID = "admission-steps"
 TARGET = "admission"
 

@@ -10,8 +10,6 @@ from afterload.plan.change import Change, Place, PlanItem, counted
 from afterload.scenario.retry_schema import WorkerPool
 from afterload.units import format_count, format_duration
 
-__all__ = ["CHANGE"]
-
 ID = "bounded-pool"
 
 

@@ -11,8 +11,6 @@ from afterload.plan.change import Change, Place, PlanItem, counted
 from afterload.scenario.capacity_schema import ControlLoop
 from afterload.units import format_duration, format_number
 
-__all__ = ["CHANGE"]
-
 ID = "control-loop-bound"
 
 

@@ -9,8 +9,6 @@ from afterload.plan.change import DO, IN_PLACE, Change, PlanItem, counted, owner
 from afterload.plan.changes.age_limit import accepted
 from afterload.units import format_duration
 
-__all__ = ["CHANGE"]
-
 ID = "deadline-discard"
 
 

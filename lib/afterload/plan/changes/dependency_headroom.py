@@ -11,8 +11,6 @@ from afterload.plan.loads import DependencyLoad, recovery_loads
 from afterload.plan.price import Headroom
 from afterload.units import format_rate
 
-__all__ = ["CHANGE"]
-
 ID = "dependency-headroom"
 
 

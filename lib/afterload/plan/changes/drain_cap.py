@@ -14,8 +14,6 @@ from afterload.scenario import Queue
 from afterload.scenario.capacity_schema import Pollers
 from afterload.units import format_duration, format_rate
 
-__all__ = ["CHANGE"]
-
 ID = "drain-cap"
 
 

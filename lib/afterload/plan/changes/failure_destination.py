@@ -13,8 +13,6 @@ from afterload.plan.terraform import resource
 from afterload.scenario import Queue
 from afterload.units import format_duration
 
-__all__ = ["CHANGE"]
-
 ID = "failure-destination"
 
 

@@ -10,8 +10,6 @@ from afterload.plan.terraform import resource
 from afterload.scenario import Queue
 from afterload.units import format_duration
 
-__all__ = ["CHANGE"]
-
 ID = "fresh-first"
 # Work older than this is set aside, if it does not lose its worth sooner.
 SIDELINE_MIN = 5.0

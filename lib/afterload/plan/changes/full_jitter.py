@@ -16,8 +16,6 @@ from afterload.plan.changes.standard_retries import AWS_SDKS
 from afterload.plan.terraform import locals_block
 from afterload.units import format_count, format_duration, format_number
 
-__all__ = ["CHANGE"]
-
 ID = "full-jitter"
 SEED = 20_251_020
 # Clients followed one by one: of a small fleet several times as many, of a large one as many as this.

@@ -12,8 +12,6 @@ from afterload.plan.terraform import resource
 from afterload.replays import ReplayEstimate, estimate_replays
 from afterload.units import format_duration, format_number
 
-__all__ = ["CHANGE"]
-
 ID = "idempotency-keys"
 # Queues that deliver at least once.
 REDELIVERING = ("sqs-lambda", "lambda-async", "stream-lambda")

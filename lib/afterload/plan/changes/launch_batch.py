@@ -9,8 +9,6 @@ from afterload.estimates import Estimates, FleetEstimate, estimate_fleet
 from afterload.plan.change import Change, Place, PlanItem, counted
 from afterload.units import format_duration
 
-__all__ = ["CHANGE"]
-
 ID = "launch-batch"
 
 

@@ -8,8 +8,6 @@ from afterload.estimates import Estimates
 from afterload.plan.change import DO, IN_PLACE, Change, PlanItem, where
 from afterload.units import format_minutes
 
-__all__ = ["CHANGE"]
-
 ID = "measure-recovery"
 
 

@@ -11,8 +11,6 @@ from afterload.plan.price import Headroom
 from afterload.scenario import Queue
 from afterload.units import format_duration, format_rate
 
-__all__ = ["CHANGE"]
-
 ID = "more-consumers"
 
 

@@ -9,8 +9,6 @@ from afterload.plan.change import Change, Place, PlanItem
 from afterload.plan.loads import DependencyLoad, recovery_loads
 from afterload.units import format_rate
 
-__all__ = ["CHANGE"]
-
 ID = "probe-hidden-capacity"
 
 

@@ -11,8 +11,6 @@ from afterload.plan.terraform import resource
 from afterload.scenario import Fleet
 from afterload.units import format_duration
 
-__all__ = ["CHANGE"]
-
 ID = "provisioned-capacity"
 
 

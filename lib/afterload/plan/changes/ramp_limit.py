@@ -13,8 +13,6 @@ from afterload.plan.change import Change, Place, PlanItem, quoted, where
 from afterload.scenario import Dependency, Queue
 from afterload.units import format_duration, format_rate
 
-__all__ = ["CHANGE"]
-
 ID = "ramp-limit"
 # Time in which somebody, or an alarm, can see that a dependency suffers, and stop the ramp.
 USUAL_MIN = 10.0

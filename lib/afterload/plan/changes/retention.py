@@ -14,8 +14,6 @@ from afterload.plan.terraform import resource
 from afterload.scenario import Queue
 from afterload.units import format_duration
 
-__all__ = ["CHANGE"]
-
 ID = "retention"
 # What the next outage may last longer than this one.
 SPARE = 1.25

@@ -12,8 +12,6 @@ from afterload.plan.changes.standard_retries import AWS_SDKS
 from afterload.scenario.retry_schema import RetryLimit
 from afterload.units import format_number
 
-__all__ = ["CHANGE"]
-
 ID = "retry-budget"
 
 

@@ -10,8 +10,6 @@ from afterload.estimates import Estimates
 from afterload.plan.change import Change, Place, PlanItem, counted, per_min_text
 from afterload.units import format_count, format_rate
 
-__all__ = ["CHANGE"]
-
 ID = "stagger-restarts"
 
 

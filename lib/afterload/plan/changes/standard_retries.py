@@ -22,8 +22,6 @@ from afterload.plan.change import (
 from afterload.scenario import CallStack, Client
 from afterload.units import format_number
 
-__all__ = ["CHANGE"]
-
 ID = "standard-retries"
 AWS_SDKS = frozenset({"boto3", "botocore", "aws-cli-v2", "java-v2", "js-v3", "go-v2", "dotnet", "cpp"})
 

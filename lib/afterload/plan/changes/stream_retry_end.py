@@ -13,8 +13,6 @@ from afterload.scenario import Queue
 from afterload.scenario.schema import StreamShards
 from afterload.units import format_duration, format_rate
 
-__all__ = ["CHANGE"]
-
 ID = "stream-retry-end"
 MOST = "lambda.stream.retries.maximum"
 NOWHERE_YET = quoted('{"OnFailure":{"Destination":"DESTINATION_ARN"}}', "")

@@ -8,8 +8,6 @@ from afterload.estimates import Estimates, QueueEstimate, estimate_queue
 from afterload.plan.change import Change, Place, PlanItem, counted, share
 from afterload.units import format_minutes
 
-__all__ = ["CHANGE"]
-
 ID = "superseded"
 # What an answer could be worth is told for this share.
 ASKED = 0.1

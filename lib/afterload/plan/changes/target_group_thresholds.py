@@ -12,8 +12,6 @@ from afterload.scenario import Fleet
 from afterload.scenario.capacity_schema import TargetGroup
 from afterload.units import format_number
 
-__all__ = ["CHANGE"]
-
 ID = "target-group-thresholds"
 PREFIX = "target_group_health"
 PARTS = {"dns": "dns_failover", "routing": "unhealthy_state_routing"}

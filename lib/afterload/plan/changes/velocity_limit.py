@@ -11,8 +11,6 @@ from afterload.plan.terraform import resource
 from afterload.scenario import Fleet
 from afterload.units import format_duration, format_rate
 
-__all__ = ["CHANGE"]
-
 ID = "velocity-limit"
 # With these a group launches a replacement before it terminates: the guide's "launch before terminating".
 LEAST_HEALTHY, MOST_HEALTHY = 100, 110

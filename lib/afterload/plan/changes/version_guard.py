@@ -11,8 +11,6 @@ from afterload.model.race import Automation, explore
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, counted, owner_of, where
 from afterload.scenario.coupled_schema import PlanAutomation
 
-__all__ = ["CHANGE"]
-
 ID = "version-guard"
 TARGET = "plan_automation"
 

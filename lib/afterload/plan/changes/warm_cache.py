@@ -11,8 +11,6 @@ from afterload.scenario import Dependency
 from afterload.scenario.coupled_schema import Cache
 from afterload.units import format_duration, format_number, format_rate
 
-__all__ = ["CHANGE"]
-
 ID = "warm-cache"
 # After so many times its fill time a cache has closed 95 % of its gap.
 FILL_TIMES = 3.0

@@ -23,8 +23,6 @@ from afterload.findings.audit.steps import Steps, comments
 from afterload.model.backlog import cap_rate_per_min
 from afterload.units import format_rate
 
-__all__ = ["RULE"]
-
 ID = "cap-over-tested-rate"
 
 

@@ -11,8 +11,6 @@ from afterload.findings.audit.steps import Steps, comments
 from afterload.findings.phrases import counted, where
 from afterload.units import format_count, format_minutes, format_rate
 
-__all__ = ["RULE"]
-
 ID = "full-buckets"
 
 
