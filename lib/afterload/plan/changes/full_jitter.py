@@ -56,7 +56,7 @@ def _item(estimates: Estimates, kind: ClientKind) -> PlanItem:
     )  # fmt: skip
 
 
-def waves(kind: ClientKind) -> tuple[RetryWave, RetryWave, float]:
+def _waves(kind: ClientKind) -> tuple[RetryWave, RetryWave, float]:
     """Retries of a fleet that failed at one moment, without jitter and with full jitter, and the share of it followed.
 
     Both over the same span, in steps of a tenth of the base; 1 s and 20 s where base and cap are not known.
@@ -79,7 +79,7 @@ def waves(kind: ClientKind) -> tuple[RetryWave, RetryWave, float]:
 
 
 def _bounds(kind: ClientKind) -> str:
-    before, after, scale = waves(kind)
+    before, after, scale = _waves(kind)
     within = format_duration(float(before.edges_s[1]) / 60)
     peaks = [format_count(max(1.0, float(wave.sends.max()) * scale)) for wave in (before, after)]
     assumed = "" if kind.backoff else " (at a base of 1 s and a cap of 20 s, which are not known here)"
