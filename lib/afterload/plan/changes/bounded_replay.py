@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterload import limits
-from afterload.estimates import CapEstimate, Estimates, QueueEstimate
+from afterload.estimates import Estimates, QueueEstimate
 from afterload.plan.change import Change, Place, PlanItem, counted, per_min_text, quoted
 from afterload.plan.changes.dlq_receives import dead_letter_arn, dead_lettered
+from afterload.recovery.rates import CapEstimate
 from afterload.scenario import Queue
 from afterload.units import format_duration, format_rate
 

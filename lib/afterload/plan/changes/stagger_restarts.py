@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from afterload.clients import ClientKind, client_kinds
 from afterload.estimates import Estimates
 from afterload.plan.change import Change, Place, PlanItem, counted, per_min_text
+from afterload.recovery.rates import room_at
 from afterload.units import format_count, format_rate
 
 ID = "stagger-restarts"
@@ -30,10 +31,9 @@ def _item(estimates: Estimates, kind: ClientKind, held: float) -> PlanItem:
         f"{counted(client.number, 'client')} of {client.sdk} that start anew hold {counted(held, 'retry')}, "
         f"{counted(each, 'retry')} each ({line})."
     )
-    dependency = loaded.scenario.dependencies.get(client.dependency or "")
-    if dependency is None:
+    if client.dependency not in loaded.scenario.dependencies:
         return at.asks(f"{evidence} Whether they fit needs {target}.dependency.")
-    room = dependency.tested_rate_per_min - dependency.direct_rate_per_min - dependency.control_rate_per_min
+    room = room_at(loaded.scenario, client.dependency).free_per_min
     if room <= 0:
         return at.asks(f"{evidence} Traffic at rest leaves no room at {client.dependency}: test it to a higher rate.")
     fits = f"There is room for {format_rate(room)} at {client.dependency}"
