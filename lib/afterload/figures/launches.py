@@ -169,10 +169,6 @@ def _removed_within(item: FleetEstimate) -> str:
     return "at once, within the burst" if item.removal_s == 0 else format_duration(item.removal_s / 60)
 
 
-def _as_is(text: str) -> str:
-    return text
-
-
 def launch_data(estimates: Estimates) -> list[list[dict[str, Any]]]:
     """The data alone of the chart of launches: points, then what is needed; empty where nothing is lacking."""
     lacking = [item for item in estimates.fleets.values() if item.missing > 0]
