@@ -13,12 +13,14 @@ from afterload.figures.charts import (
     Clock,
     alt,
     chart_of,
+    coloured,
     drawn,
     evenly,
     finish,
     rules,
+    tip,
 )
-from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.figure import Figure, Number, Prose, Table
 from afterload.figures.words import paragraph, sentence_list, span
 from afterload.findings import SplitWindow
 from afterload.findings.postmortem import disputed
@@ -111,9 +113,9 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
                 "start": ("at the latest " if window.start_is_lower_bound else "")
                 + clock_time(window.start, clock.zone),
                 "end": clock_time(window.end, clock.zone),
-                "before, min": item.before_min,
-                "after, min": item.after_min,
-                "total, min": item.total_min,
+                "before, min": Number(format_count(item.before_min)),
+                "after, min": Number(format_count(item.after_min)),
+                "total, min": Number(format_count(item.total_min)),
                 "note": window.note,
             }
         )
@@ -126,19 +128,8 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
             x=clock.axis("start", width),
             x2=alt.X2("end"),
             y=alt.Y("service", type="nominal", sort=order, title=None, axis=alt.Axis(labelLimit=220)),
-            color=alt.Color(
-                "part",
-                type="nominal",
-                title=None,
-                scale=alt.Scale(domain=["before the restore", "after the restore"], range=[BEFORE, AFTER]),
-            ),
-            tooltip=[
-                alt.Tooltip("service", type="nominal"),
-                alt.Tooltip("part", type="nominal"),
-                alt.Tooltip("from", type="nominal"),
-                alt.Tooltip("to", type="nominal"),
-                alt.Tooltip("minutes", type="quantitative", format=","),
-            ],
+            color=coloured("part", {"before the restore": BEFORE, "after the restore": AFTER}),
+            tooltip=[tip("service"), tip("part"), tip("from"), tip("to"), tip("minutes", ",")],
         )
     )
     line = rules([(clock.at(restore), "dependency restored")], "start", temporal=True)
@@ -150,15 +141,6 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
         chart=finish(bars + line, height=max(120, 30 * len(shown))),
         table=Table.of(
             records,
-            {
-                "service": str,
-                "start": str,
-                "end": str,
-                "before, min": format_count,
-                "after, min": format_count,
-                "total, min": format_count,
-                "note": str,
-            },
             caption=f"Times in {clock.zone.key}",
         ),
         source=source_of(loaded, "impacts"),

@@ -1,7 +1,7 @@
 """Waits before retries, with and without jitter, and the load that clients which failed together put on a dependency.
 
 The exponent counts from ``first_exponent`` at the first failure: AWS SDKs and gRPC count from 0, so that the first
-wait is at most the base; the published contention figures (:mod:`afterload.model.contention`) count from 1.
+wait is at most the base; the published contention figures count from 1.
 """
 
 from __future__ import annotations
@@ -85,17 +85,6 @@ class Backoff:
         if self.cap_s is not None:
             return min(self.cap_s, longest_s)
         return number(f"the wait before retry {k}", longest_s)
-
-    def mean_s(self, retry: int) -> float:
-        """Mean wait before a retry, in seconds.
-
-        Raises:
-            ModelError: as :meth:`longest_s`.
-        """
-        longest_s = self.longest_s(retry)
-        if self.jitter == "decorrelated":
-            return float(np.mean(self._decorrelated(retry)))
-        return longest_s * {"none": 1.0, "equal": 0.75, "full": 0.5}[self.jitter]
 
     def share_within(self, retry: int, t_s: npt.ArrayLike) -> FloatArray:
         """Share of waits before a retry that are over within each time.

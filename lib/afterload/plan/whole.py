@@ -14,7 +14,7 @@ from afterload.plan.change import PlanItem
 from afterload.plan.measures import NAMES, written
 from afterload.plan.worth import CASES
 
-__all__ = ["Worsened", "mind", "worsened", "worsened_words"]
+__all__ = ["mind", "worsened", "worsened_words"]
 
 # Times and counts below this share of each other are the same.
 ROUNDING = 1e-6

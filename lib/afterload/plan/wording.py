@@ -17,7 +17,6 @@ from afterload.units import format_duration, format_minutes, format_rate, format
 __all__ = [
     "NOTHING_BOUGHT",
     "buys_no_minutes",
-    "difference_words",
     "effort_and_risk",
     "largest_price",
     "minutes_bought",

@@ -18,7 +18,7 @@ from pathlib import Path
 from afterload.errors import InputError
 from afterload.readers.aws_cli import AwsReader
 from afterload.readers.aws_formats import TERRAFORM_COMMAND, aws_errors, unconfigured, why_no_json
-from afterload.readers.cloud_table import ATTRIBUTES, NOT_SHOWN, TERRAFORM_TYPES, Attribute, commands_for
+from afterload.readers.cloud_table import ATTRIBUTES, TERRAFORM_TYPES, commands_for
 from afterload.readers.cloud_values import Collector, Refused, function_key
 from afterload.readers.jsondocs import Documents, read_documents
 from afterload.readers.reading import Inventory
@@ -26,15 +26,7 @@ from afterload.readers.source import SourceFile, open_source
 from afterload.readers.terraform import is_terraform, prune, read_terraform
 from afterload.reads import open_input
 
-__all__ = [
-    "ATTRIBUTES",
-    "NOT_SHOWN",
-    "TERRAFORM_TYPES",
-    "Attribute",
-    "commands_for",
-    "is_cloud_file",
-    "read_cloud_file",
-]
+__all__ = ["ATTRIBUTES", "TERRAFORM_TYPES", "commands_for", "is_cloud_file", "read_cloud_file"]
 
 _ZIP = b"PK\x03\x04"
 _HEAD = 65_536

@@ -13,18 +13,7 @@ from afterload import limits
 from afterload.readers.cloud_table import ATTRIBUTES, Attribute
 from afterload.readers.reading import Inventory, Observation, Origin, Remark, Value
 
-__all__ = [
-    "Arn",
-    "Collector",
-    "Fields",
-    "Refused",
-    "UnreadableError",
-    "convert",
-    "dig",
-    "function_key",
-    "parse_arn",
-    "queue_name",
-]
+__all__ = ["Collector", "Fields", "Refused", "UnreadableError", "dig", "function_key", "parse_arn", "queue_name"]
 
 MISSING = object()
 # Every resource has these: where they are absent, they are not known, never unset.

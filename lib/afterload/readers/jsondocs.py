@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Command", "Document", "Documents", "Noise", "read_documents"]
+__all__ = ["Command", "Document", "Documents", "read_documents"]
 
 Hook = Callable[[list[tuple[str, Any]]], Any]
 

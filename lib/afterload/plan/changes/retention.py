@@ -8,24 +8,11 @@ from collections.abc import Iterator
 
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate, estimate_queue
-from afterload.plan.change import (
-    DO,
-    IN_PLACE,
-    NOT_HERE,
-    Change,
-    PlanItem,
-    counted,
-    owner_of,
-    quoted,
-    seconds_text,
-    where,
-)
+from afterload.plan.change import Change, Place, PlanItem, counted, quoted, seconds_text
 from afterload.plan.coupled_ends import NO_END, Ends, coupled_ends, ends_of
 from afterload.plan.terraform import resource
 from afterload.scenario import Queue
 from afterload.units import format_duration
-
-__all__ = ["CHANGE"]
 
 ID = "retention"
 # What the next outage may last longer than this one.
@@ -43,21 +30,21 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 
 def _item(estimates: Estimates, item: QueueEstimate, kept_min: float, ends: Ends) -> PlanItem:
-    loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
-    owner = owner_of(estimates, queue)
-    line = where(loaded, "queues", item.name, "service" if queue.retention_min is None else "retention")
+    queue, target = item.queue, f"queues.{item.name}"
+    at = Place(ID, estimates, "queues", item.name, queue)
+    line = at.where("service" if queue.retention_min is None else "retention")
     whose = "" if queue.retention_min is not None else " by the service's default"
     evidence = f"It keeps work for {format_duration(kept_min)}{whose}"
     lost, end = item.recovery.lost_to_retention, ends().get(item.name, NO_END)
     if lost <= 0:
         lost = end.lost if end.lost >= ROUNDING_ITEMS else 0.0
         if not end.drains and (lost > 0 or end.grows):
-            words = f"{evidence} ({line}). {_never_drains(item, lost)}"
-            return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+            return at.not_here(f"{evidence} ({line}). {_never_drains(item, lost)}")
         if lost <= 0:
             until = "in this event" if end.drains else "as far as the recovery is followed"
-            words = f"{evidence}, and its oldest work is {_oldest(item, end.oldest_min)} old at most {until} ({line})."
-            return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+            return at.in_place(
+                f"{evidence}, and its oldest work is {_oldest(item, end.oldest_min)} old at most {until} ({line})."
+            )
         evidence = f"{evidence} and loses {counted(lost, 'item')} with everything acting on each other ({line})."
     else:
         more = ""
@@ -66,33 +53,31 @@ def _item(estimates: Estimates, item: QueueEstimate, kept_min: float, ends: Ends
         evidence = f"{evidence} and loses {counted(lost, 'item')}{more} ({line})."
     useful = queue.goes_stale_after_min
     if useful is not None and useful <= kept_min:
-        words = f"{evidence} That work was worth nothing after {format_duration(useful)}: an age limit records it."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(
+            f"{evidence} That work was worth nothing after {format_duration(useful)}: an age limit records it."
+        )
     most = limits.value(MAXIMUM[queue.service]) / 60 if queue.service in MAXIMUM else None
     if most is not None and kept_min >= most:
-        words = f"{evidence} The service keeps nothing longer: serve it faster, or store it elsewhere."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"{evidence} The service keeps nothing longer: serve it faster, or store it elsewhere.")
     needed, drains = _needed_min(estimates, item), True
     if needed is not None:
         together = coupled_ends(estimates, {f"{target}.retention": seconds_text(_longest_min())}).get(item.name, NO_END)
         needed, drains = _larger(needed, together.oldest_min) if together.drains else needed, together.drains
     if not drains and item.recovery.lost_to_retention <= 0:
-        words = (
+        return at.not_here(
             f"{evidence} With all of it kept the backlog never drains, so that a longer retention alone cannot help."
         )
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
     if needed is None and most is None:
-        words = f"{evidence} The backlog never drains at these rates, so that no retention is long enough."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"{evidence} The backlog never drains at these rates, so that no retention is long enough.")
     planned = min(value for value in (None if needed is None else _spare(needed), most) if value is not None)
     if queue.service == "stream-lambda":
         planned = max(planned, limits.value("kinesis.retention_s.minimum") / 60)
     apply, undo = _commands(queue, planned, kept_min)
-    return PlanItem(
-        ID, target, DO, evidence,
+    return at.do(
+        evidence,
         bounds=f"{_bounds(needed, planned)}{'' if drains else STILL_NEVER}",
         price="What is kept has to be served: the drain takes as much longer." + _storage(queue),
-        owner=owner, apply=apply, undo=undo, terraform=_terraform(queue, planned),
+        apply=apply, undo=undo, terraform=_terraform(queue, planned),
         edit={f"{target}.retention": seconds_text(planned)},
     )  # fmt: skip
 
@@ -196,7 +181,6 @@ CHANGE = Change(
     exercise="In a test account leave an item waiting for as long as the oldest in this event and see it served.",
     reference="service documentation of message retention",
     items=_items,
-    applies_when="work waits in the event for longer than its queue keeps it",
     effort_days=0.2,
     risk="Work that nobody wants any more is kept too: give it an age limit.",
 )
