@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_origin
 from zoneinfo import ZoneInfo
 
-from afterload.errors import InputError, NotFoundError, UnitError
+from afterload.errors import InputError, NotFoundError, UnitError, UnsupportedError
 from afterload.files import write_whole
 from afterload.findings.telemetry import read_telemetry
 from afterload.intake.base import without_stand_in
@@ -25,7 +25,7 @@ from afterload.readers.metrics import read_metrics_file
 from afterload.readers.reading import Inventory, Origin, Remark
 from afterload.readers.series import MetricFile
 from afterload.readers.source import digest_of, stated_date
-from afterload.readers.timeline import Timeline, read_timeline_file, to_csv
+from afterload.readers.timeline import Timeline, read_timeline_file, to_csv, without_entries
 from afterload.scenario import LoadedScenario, Scenario, load_scenario_text
 from afterload.scenario.evidence_schema import Export, Telemetry
 from afterload.scenario.overrides import annotation_at, settle
@@ -33,7 +33,7 @@ from afterload.scenario.reference_event import FOLDER
 from afterload.units import read_instant
 from afterload.yamledit import YamlText
 
-__all__ = ["Imported", "Wishes", "import_again", "import_files", "read_any"]
+__all__ = ["ACCEPTED", "Imported", "Wishes", "import_again", "import_files", "read_any", "standing"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,11 @@ class Wishes:
 
 
 _NOTHING = Wishes()
+ACCEPTED = (
+    "metrics: CSV with a time column, CloudWatch JSON, a Prometheus query_range answer",
+    "settings: JSON of the AWS CLI or of terraform show -json",
+    "a timeline: CSV, JSON or Markdown with times and texts; PagerDuty, Opsgenie, Statuspage, Slack",
+)
 
 
 @dataclass(frozen=True)
@@ -99,28 +104,35 @@ class Read:
 def read_any(path: str | Path, wishes: Wishes = _NOTHING) -> Read:
     """Read one file, whatever it is; its content tells.
 
-    Raises :class:`InputError` that says why it is none of the kinds, kind by kind.
+    Raises :class:`InputError` that says why it cannot be read, or what it holds and which kinds can be read.
     """
     name = str(path)
     if not Path(path).exists():
         raise NotFoundError(f"{name}: no such file")
     subject = wishes.subjects.get(name) or wishes.subjects.get(Path(name).name)
     if Path(path).is_dir():
-        return Read(name, timeline=read_timeline_file(path, zone=wishes.zone, date=wishes.date))
+        return Read(name, timeline=_read_timeline(name, wishes))
     if subject is not None or is_cloud_file(path):
         return Read(name, cloud=_read_cloud(name, subject, wishes))
-    why: list[str] = []
+    problems: list[InputError] = []
     try:
         return Read(name, metrics=read_metrics_file(path, zone=wishes.zone))
     except InputError as problem:
-        why.append(f"as metrics: {_reason(problem, name)}")
+        problems.append(problem)
     try:
-        return Read(name, timeline=read_timeline_file(path, zone=wishes.zone, date=wishes.date))
+        return Read(name, timeline=_read_timeline(name, wishes))
     except InputError as problem:
-        why.append(f"as a timeline: {_reason(problem, name)}")
-    raise InputError(
-        f"{name}: is no file that can be imported; {'; '.join(why)}; nor is it JSON of the AWS CLI or of terraform show -json"
-    )
+        problems.insert(0, problem)
+    # What is wrong with a file of a kind says more than that it is of none.
+    raise min(problems, key=lambda problem: isinstance(problem, UnsupportedError))
+
+
+def _read_timeline(name: str, wishes: Wishes) -> Timeline:
+    """A timeline with at least one entry."""
+    timeline = read_timeline_file(name, zone=wishes.zone, date=wishes.date)
+    if not timeline.events:
+        raise InputError(without_entries(name, timeline.remarks))
+    return timeline
 
 
 def _read_all(paths: Sequence[str | Path], wishes: Wishes) -> list[Read]:
@@ -132,10 +144,10 @@ def _read_all(paths: Sequence[str | Path], wishes: Wishes) -> list[Read]:
             read.append(read_any(path, wishes))
         except InputError as problem:
             wrong.append(problem)
-    if len(wrong) == 1:
-        raise wrong[0]
     if wrong:
-        raise InputError("\n".join(dict.fromkeys(map(str, wrong))))
+        unsupported = any(isinstance(problem, UnsupportedError) for problem in wrong)
+        accepted = ("Accepted:", *(f"- {kind}" for kind in ACCEPTED)) if unsupported else ()
+        raise InputError("\n".join((*dict.fromkeys(map(str, wrong)), *accepted)))
     return read
 
 
@@ -154,10 +166,6 @@ def _read_cloud(name: str, subject: str | None, wishes: Wishes) -> Inventory:
             f"{name}: holds metrics ({len(series)} series), and --subject is for cloud settings: leave it out, and say of which "
             f"queue each series is with --series, as in --series {title!r}=SIGNAL:{subject}:UNIT"
         ) from None
-
-
-def _reason(problem: InputError, name: str) -> str:
-    return str(problem).removeprefix(f"{name}: ").removeprefix(name)
 
 
 def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wishes: Wishes = _NOTHING) -> Imported:
@@ -192,7 +200,7 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
         path = Path(target).with_name(f"{Path(target).stem}-timeline.csv")
         beside[path] = to_csv(timeline)
         proposals.append(Proposal(_place_of_timeline(data), path.name, None, note=f"{len(timeline.events)} events"))
-    with _standing(beside):
+    with standing(beside):
         account = fill(text, target, proposals, (), remarks, wishes.rejected)
         lacking = cloud_missing(inventory, _with_given(YamlText(account.text, str(target)).data, given))
         account = replace(account, missing=(*lacking, *missing))
@@ -310,7 +318,7 @@ def _problem(text: str, target: str | Path) -> str:
 
 
 @contextmanager
-def _standing(files: Mapping[Path, str]) -> Iterator[None]:
+def standing(files: Mapping[Path, str]) -> Iterator[None]:
     """Files that a scenario will name, for as long as it is read; those that stood there already are left alone."""
     made = [path for path in files if not path.exists()]
     try:

@@ -12,7 +12,7 @@ from afterload.readers.entries import Entry, Notes, text_of
 from afterload.readers.times import Span, Trouble, Written, read_cell
 from afterload.readers.zones import ABBREVIATIONS, is_offset, named_zone
 
-__all__ = ["ACCEPTED", "Columns", "stated_zone"]
+__all__ = ["Columns", "stated_zone"]
 
 # The first name that a table has is used.
 _NAMES: dict[str, tuple[str, ...]] = {
@@ -36,9 +36,6 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "zone": "zone, timezone, time zone, tz",
     }.items()
 }
-ACCEPTED = (
-    "a column for the time (at, time, timestamp, start, ...) and one for the text (event, description, message, ...)"
-)
 _PARENTHESES = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 
 
@@ -62,7 +59,7 @@ def _plain(name: str) -> tuple[str, str]:
     zone = stated_zone(stated)
     last = words.rpartition(" ")
     if not zone and last[0] and stated_zone(last[2].upper()):
-        words, zone = last[0], last[2].upper()
+        words, zone = last[0].removesuffix(" in"), last[2].upper()
     return words.replace("/", " ").strip(), zone
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from afterload.errors import InputError
+from afterload.errors import InputError, UnsupportedError
 from afterload.readers.caveats import caveats
 from afterload.readers.cloudwatch import is_cloudwatch, read_cloudwatch
 from afterload.readers.json_documents import documents, found_in
@@ -23,11 +23,6 @@ from afterload.readers.series import MetricFile, MetricSeries, Points
 from afterload.readers.source import SourceFile, open_source
 
 __all__ = ["MetricFile", "MetricSeries", "read_metrics_file"]
-
-WANTED = (
-    "accepted: `aws cloudwatch get-metric-data` or `get-metric-statistics` output as JSON, a Prometheus query_range answer, or "
-    "CSV with a time column"
-)
 
 
 def read_metrics_file(path: str | Path, *, zone: ZoneInfo | None = None, decimal: Decimal | None = None) -> MetricFile:
@@ -51,7 +46,7 @@ def read_metrics_file(path: str | Path, *, zone: ZoneInfo | None = None, decimal
     times = TimeReader(source.name, zone)
     start = source.text[:1_000].lstrip()[:1]
     if not start and not source.text.strip():
-        raise InputError(f"{source.name}: is empty; {WANTED}")
+        raise InputError(f"{source.name}: is empty: export it again")
     is_json = start in ("{", "[")
     points = _from_json(source, times, remarks) if is_json else read_csv_metrics(source, times, remarks, decimal)
     made = [item.series(source.name, source.modified_at, remarks) for item in points]
@@ -79,7 +74,7 @@ def _from_json(source: SourceFile, times: TimeReader, remarks: list[Remark]) -> 
     others = [item for item in both if not is_cloudwatch(item[1])]
     if not both:
         keys = next((", ".join(list(value)[:6]) for _, value in found if isinstance(value, dict)), "a list")
-        raise InputError(f"{source.name}: is JSON, but no export of metrics (it has {keys[:80]}); {WANTED}")
+        raise UnsupportedError(source.name, f"JSON with {keys[:80]}, which is no export of metrics")
     points = read_cloudwatch(clouds, times, remarks) if clouds else []
     if others:
         warnings = [text for _, document in found for text in _warnings(document)]
