@@ -42,10 +42,6 @@ class _Context:
     has_halves: bool
     overruled: dict[str, str] = field(default_factory=dict)
 
-    def near(self, day: date | None) -> _Context:
-        """The same, where the year of a date without one is told by another date of the file."""
-        return replace(self, date=day) if self.date is None else self
-
 
 def settle(entries: Sequence[Entry], zone: tzinfo | None, day: date | None, notes: Notes) -> list[Settled]:
     """Give every entry its instants, in the order of the file; the others are noted as refused or to be asked."""
@@ -84,12 +80,11 @@ def settle(entries: Sequence[Entry], zone: tzinfo | None, day: date | None, note
 
 def _with_year(entry: Entry, anchor: datetime | None, context: _Context) -> _Context:
     """A date without a year is of the one nearest to the dated entry, or else the heading, above it."""
-    if not isinstance(entry.when, Span) or any(day.year is not None for day in entry.when.start.days):
+    days = entry.when.start.days if isinstance(entry.when, Span) else ()
+    if context.date is not None or any(day.year is not None for day in days):
         return context
-    if anchor is not None:
-        return context.near(anchor.date())
-    heading = None if entry.day is None else _date_of(entry.day, context)
-    return context.near(heading) if isinstance(heading, date) else context
+    above = anchor.date() if anchor is not None else None if entry.day is None else _date_of(entry.day, context)
+    return context if isinstance(above, Trouble) else replace(context, date=above)
 
 
 def _written(entry: Entry) -> list[Written]:
@@ -341,9 +336,9 @@ def _in_zone(written: Written, local: datetime, context: _Context) -> datetime |
         set() if context.zone is None else {reading.at for reading in readings} & {*local_readings(local, context.zone)}
     )
     if len(mine) == 1 and written.zone:
-        at = mine.pop().astimezone(context.zone)
-        context.overruled[written.zone] = f"its times are read in {context.zone}, {at.isoformat()[-6:]} then"
-        return at
+        chosen = mine.pop().astimezone(context.zone)
+        context.overruled[written.zone] = f"its times are read in {context.zone}, {chosen.isoformat()[-6:]} then"
+        return chosen
     every = " or ".join(f"{reading.at.isoformat(timespec='minutes')} ({reading.why})" for reading in readings)
     remedy = (
         "give its zone (--zone)"
