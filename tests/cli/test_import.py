@@ -199,4 +199,21 @@ def test_a_timeline_without_entries_is_no_success(afterload, files):
     (files / "t.md").write_text("| Time | Event |\n| --- | --- |\n| 20262-01-16 12:00 | a year too long |\n")
     done = afterload("import", files / "t.md", "-o", files / "t.yaml")
     assert (done.code, done.out) == (3, "")
-    assert "t.md: no entry of this timeline can be read.\n- line 3: '20262-01-16 12:00' is not a time" in done.err
+    assert "t.md: nothing of it can be read.\n- line 3: '20262-01-16 12:00' is not a time" in done.err
+
+
+def test_impact_windows_become_a_file_beside_the_scenario(afterload, files):
+    path = files / "t.yaml"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if "impacts:" not in line))
+    rows = "a,2025-10-20T07:00Z,2025-10-20T10:10Z,major\nb,2025-10-20T07:00Z,,minor\n"
+    (files / "w.csv").write_text(f"title,downtime_start,downtime_end,impact\n{rows}")
+    done = afterload("import", files / "w.csv", "-o", path)
+    assert done.code == 0, done.err
+    assert "w.csv: impact windows (1)." in done.out
+    assert "w.csv line 3: refused: 'b' has no end" in done.out
+    assert [(window.service, window.impact) for window in load_scenario(path).impacts] == [("a", "major")]
+    (files / "w.csv").write_text("title,downtime_start,downtime_end,impact\nb,2025-10-20T07:00Z,,minor\n")
+    refused = afterload("import", files / "w.csv", "-o", path)
+    assert (refused.code, refused.out) == (3, "")
+    assert "w.csv: nothing of it can be read.\n- line 2: 'b' has no end" in refused.err

@@ -201,7 +201,7 @@ def test_a_timeline_without_an_entry_is_refused_with_each_line_and_its_reason(tm
     with pytest.raises(InputError) as caught:
         read_any(tmp_path / "x.md")
     lines = str(caught.value).splitlines()
-    assert lines[0] == f"{tmp_path / 'x.md'}: no entry of this timeline can be read."
+    assert lines[0] == f"{tmp_path / 'x.md'}: nothing of it can be read."
     assert [line.split(":")[0] for line in lines[1:6]] == [f"- line {line}" for line in (5, 6, 7, 8, 9)]
     assert lines[6].startswith("- 4 more like this: '20262-01-16 12:00' is not a time")
     assert lines[6].endswith("(lines 10 to 13)")

@@ -26,6 +26,7 @@ from afterload.readers.reading import Inventory, Origin, Remark
 from afterload.readers.series import MetricFile
 from afterload.readers.source import digest_of, stated_date
 from afterload.readers.timeline import Timeline, read_timeline_file, to_csv, without_entries
+from afterload.readers.windows import WindowFile, read_windows_file, windows_csv
 from afterload.scenario import LoadedScenario, Scenario, load_scenario_text
 from afterload.scenario.evidence_schema import Export, Telemetry
 from afterload.scenario.overrides import annotation_at, settle
@@ -61,6 +62,7 @@ class Wishes:
 
 _NOTHING = Wishes()
 ACCEPTED = (
+    "impact windows: CSV with a start, an end, and a service or title",
     "metrics: CSV with a time column, CloudWatch JSON, a Prometheus query_range answer",
     "settings: JSON of the AWS CLI or of terraform show -json",
     "a timeline: CSV, JSON or Markdown with times and texts; PagerDuty, Opsgenie, Statuspage, Slack",
@@ -82,12 +84,13 @@ class Imported:
 
 @dataclass(frozen=True)
 class Read:
-    """One file as it was read: one of the three is not None."""
+    """One file as it was read: one of the four is not None."""
 
     path: str
     cloud: Inventory | None = None
     metrics: MetricFile | None = None
     timeline: Timeline | None = None
+    windows: WindowFile | None = None
 
     @property
     def kind(self) -> str:
@@ -97,6 +100,8 @@ class Read:
             return f"cloud settings ({', '.join(kinds) or 'none'})"
         if self.metrics is not None:
             return f"metrics ({len(self.metrics.series)} series)"
+        if self.windows is not None:
+            return f"impact windows ({len(self.windows.windows)})"
         events = self.timeline.events if self.timeline is not None else ()
         return f"timeline ({len(events)} events)"
 
@@ -114,6 +119,11 @@ def read_any(path: str | Path, wishes: Wishes = _NOTHING) -> Read:
         return Read(name, timeline=_read_timeline(name, wishes))
     if subject is not None or is_cloud_file(path):
         return Read(name, cloud=_read_cloud(name, subject, wishes))
+    windows = read_windows_file(path, zone=wishes.zone, date=wishes.date)
+    if windows is not None:
+        if not windows.windows:
+            raise InputError(without_entries(name, windows.remarks))
+        return Read(name, windows=windows)
     problems: list[InputError] = []
     try:
         return Read(name, metrics=read_metrics_file(path, zone=wishes.zone))
@@ -171,7 +181,7 @@ def _read_cloud(name: str, subject: str | None, wishes: Wishes) -> Inventory:
 def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wishes: Wishes = _NOTHING) -> Imported:
     """Read files and fill the scenario ``text``, which is, or will be, the file ``target``.
 
-    Nothing is written: the account holds the new text, and ``beside`` a timeline's CSV for the scenario to name.
+    Nothing is written: the account holds the new text, and ``beside`` the CSV files for the scenario to name.
     Raises :class:`InputError` where a file is of no known kind, a metric or value names nothing, or the text is no YAML.
     """
     if wishes.zone is None:
@@ -200,6 +210,12 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
         path = Path(target).with_name(f"{Path(target).stem}-timeline.csv")
         beside[path] = to_csv(timeline)
         proposals.append(Proposal(_place_of_timeline(data), path.name, None, note=f"{len(timeline.events)} events"))
+    windows = [window for item in read if item.windows is not None for window in item.windows.windows]
+    if windows:
+        path = Path(target).with_name(f"{Path(target).stem}-impacts.csv")
+        beside[path] = windows_csv(windows)
+        proposals.append(Proposal(("incident", "impacts"), path.name, None, note=f"{len(windows)} windows"))
+    remarks += [remark for item in read if item.windows is not None for remark in item.windows.remarks]
     with standing(beside):
         account = fill(text, target, proposals, (), remarks, wishes.rejected)
         lacking = cloud_missing(inventory, _with_given(YamlText(account.text, str(target)).data, given))
@@ -282,7 +298,7 @@ def _as_named(read: Read, target: Path, dates: Mapping[str, dt.datetime]) -> Rea
     def said(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
         return tuple(replace(remark, file=name if remark.file == read.path else remark.file) for remark in remarks)
 
-    cloud, metrics, timeline = read.cloud, read.metrics, read.timeline
+    cloud, metrics, timeline, windows = read.cloud, read.metrics, read.timeline, read.windows
     if cloud is not None:
         seen = tuple(replace(item, origin=of(item.origin)) for item in cloud.observations)
         cloud = Inventory(seen, said(cloud.remarks))
@@ -291,7 +307,9 @@ def _as_named(read: Read, target: Path, dates: Mapping[str, dt.datetime]) -> Rea
         metrics = MetricFile(series, said(metrics.remarks))
     if timeline is not None:
         timeline = replace(timeline, remarks=said(timeline.remarks))
-    return Read(read.path, cloud, metrics, timeline)
+    if windows is not None:
+        windows = replace(windows, remarks=said(windows.remarks))
+    return Read(read.path, cloud, metrics, timeline, windows)
 
 
 def _place_of_timeline(data: Any) -> tuple[str, str]:

@@ -195,7 +195,7 @@ def without_entries(name: str, remarks: Iterable[Remark]) -> str:
     told = list(remarks)
     told = [remark for remark in told if remark.kind != "doubt"] or told
     lines = (f"- {f'line {remark.line}: ' if remark.line else ''}{remark.text}" for remark in told)
-    return "\n".join((f"{name}: no entry of this timeline can be read.", *lines))
+    return "\n".join((f"{name}: nothing of it can be read.", *lines))
 
 
 def _about(value: object) -> str:

@@ -39,6 +39,11 @@ __all__ = [
 MAX_BYTES = 20_000_000
 # Seen in a log, a metric or a record; said by somebody; said otherwise by somebody else.
 STATUSES = ("confirmed", "reported", "disputed")
+_NO_IMPACT = frozenset(
+    "none; no impact; maintenance; planned; scheduled; planned work; planned maintenance; scheduled maintenance".split(
+        "; "
+    )
+)
 T = TypeVar("T")
 
 
@@ -65,13 +70,19 @@ class TimelineEvent:
 
 @dataclass(frozen=True)
 class ImpactWindow:
-    """One published window of impact. ``start_is_lower_bound`` tells that it may have begun earlier."""
+    """One published window of impact. ``start_is_lower_bound`` tells that it may have begun earlier, ``impact`` its kind."""
 
     service: str
     start: datetime
     end: datetime
     start_is_lower_bound: bool = False
     note: str = ""
+    impact: str = ""
+
+    @property
+    def is_planned(self) -> bool:
+        """True for planned work and for what is said to have no impact, in its kind or as its whole note."""
+        return (self.impact or self.note).strip().lower() in _NO_IMPACT
 
 
 @dataclass(frozen=True)
@@ -258,8 +269,8 @@ def _truth(text: str) -> bool:
 
 
 def read_impacts(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:
-    """Read impact windows: ``service, start, end, start_is_lower_bound, note``, in the order of the file."""
-    table = _open(path, ("service", "start", "end"), ("start_is_lower_bound", "note"), zone)
+    """Read impact windows: ``service, start, end, start_is_lower_bound, note, impact``, in the order of the file."""
+    table = _open(path, ("service", "start", "end"), ("start_is_lower_bound", "note", "impact"), zone)
     windows = []
     for line, row in table.rows:
         start, end = table.instant(line, row, "start"), table.instant(line, row, "end")
@@ -271,7 +282,7 @@ def read_impacts(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Pr
         if end < start:
             table.refuse(line, "end", f"{row['end']} is before start, {row['start']}", "a later time")
             continue
-        windows.append(ImpactWindow(row["service"], start, end, bool(bound), row["note"]))
+        windows.append(ImpactWindow(row["service"], start, end, bool(bound), row["note"], row["impact"]))
     return Attachment(tuple(windows), table.digest), table.problems
 
 
