@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -17,7 +18,7 @@ from afterload.figures.account import account_held, account_text
 from afterload.findings.drain import throughput
 from afterload.findings.rates import to_rates
 from afterload.intake.base import base_scenario
-from afterload.intake.importing import ACCEPTED, Wishes, import_files, read_any
+from afterload.intake.importing import ACCEPTED, Wishes, import_again, import_files, read_any
 from afterload.intake.metrics import Assigned, metric_proposals
 from afterload.resources import resource
 from afterload.scenario import load_scenario, load_scenario_text
@@ -424,3 +425,29 @@ def test_a_count_of_cloudwatch_covers_the_period_that_begins_at_its_time(truth):
     assert (first.mean, first.periods) == (0.0, 172)
     last = throughput(rates, truth.restore.timestamp(), truth.restore.timestamp() + 60)
     assert last.mean > 1000
+
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def test_series_of_one_name_are_told_apart_by_their_files(tmp_path):
+    text = (FIXTURES / "two-series.json").read_text()
+    files = [tmp_path / "arrivals.json", tmp_path / "served.json"]
+    for path in files:
+        path.write_text(text)
+    target = tmp_path / "t.yaml"
+    asked = import_files(files, ORDERS, target).account.remarks
+    assert [re.search("say --series '(.*?)'=", item.text)[1] for item in asked if item.kind == "ask"] == [
+        "arrivals.json", "served.json"
+    ]  # fmt: skip
+    both = Wishes(series=("arrivals.json=arrivals:orders:per_s", "served:topic=playback-events=served:orders:per_s"))
+    account = import_files(files, ORDERS, target, both).account
+    telemetry = YamlText(account.text, "t.yaml").data["telemetry"]
+    assert [(entry["file"], entry["signal"], entry["unit"]) for entry in telemetry] == [
+        ("arrivals.json", "arrivals", "per_s"), ("served.json", "served", "per_s")
+    ]  # fmt: skip
+    target.write_text(account.text)
+    again = import_again(load_scenario(target))
+    assert again.problem == ""
+    with pytest.raises(InputError, match=r"names 2 series; known: arrivals\.json, served\.json"):
+        import_files(files, ORDERS, target, Wishes(series=("topic=playback-events=arrivals:orders:per_s",)))

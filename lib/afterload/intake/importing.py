@@ -248,7 +248,9 @@ def import_again(loaded: LoadedScenario) -> Imported:
         subjects={file: subject for file, subject in exports.items() if subject is not None},
         dates=dates,
         series=tuple(
-            f"{one.series.title}={one.entry.signal}:{one.entry.queue or ''}:{one.entry.unit or ''}".rstrip(":")
+            f"{one.entry.file}:{one.series.title}={one.entry.signal}:{one.entry.queue or ''}:{one.entry.unit or ''}".rstrip(
+                ":"
+            )
             for one in measured
         ),
     )

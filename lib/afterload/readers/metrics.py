@@ -22,6 +22,8 @@ from afterload.readers.reading import Remark
 from afterload.readers.series import MetricFile, MetricSeries, Points
 from afterload.readers.source import SourceFile, open_source
 
+# Prometheus' own answer has no query; what a script or a proxy wraps it in may have.
+_QUERY_KEYS = ("query", "expr", "promql")
 __all__ = ["MetricFile", "MetricSeries", "read_metrics_file"]
 
 
@@ -78,13 +80,24 @@ def _from_json(source: SourceFile, times: TimeReader, remarks: list[Remark]) -> 
     points = read_cloudwatch(clouds, times, remarks) if clouds else []
     if others:
         warnings = [text for _, document in found for text in _warnings(document)]
-        points += read_prometheus(others, warnings, times, remarks)
+        points += read_prometheus(others, warnings, times, remarks, _queries(found))
     if times.twice_count:
         words = (
             f"{times.twice_count:,} timestamps like {times.twice[0][1]!r} occur twice in {times.zone} and were left out"
         )
         remarks.append(Remark("ask", f"{words}: export in UTC or with offsets", source.name))
     return points
+
+
+def _queries(found: list[tuple[str, Any]]) -> dict[str, str]:
+    """The query of each answer whose export holds it, by the place of what holds both."""
+    return {
+        place: " ".join(next(value[key] for key in _QUERY_KEYS if isinstance(value.get(key), str)).split())
+        for at, document in found
+        for place, value in found_in(
+            document, lambda value: any(isinstance(value.get(key), str) for key in _QUERY_KEYS), at
+        )
+    }
 
 
 def _warnings(document: Any) -> Iterator[str]:
