@@ -19,8 +19,9 @@ from afterload.intake.base import without_stand_in
 from afterload.intake.cloud import cloud_conflicts, cloud_missing, cloud_proposals
 from afterload.intake.fill import fill
 from afterload.intake.metrics import Assigned, assign, metric_proposals, read_assignment
+from afterload.intake.platforms import platform_proposals
 from afterload.intake.proposal import Account, Missing, Proposal
-from afterload.readers.cloud import is_cloud_file, read_cloud_file
+from afterload.readers.cloud import ATTRIBUTES, is_cloud_file, read_cloud_file
 from afterload.readers.metrics import read_metrics_file
 from afterload.readers.reading import Inventory, Origin, Remark
 from afterload.readers.series import MetricFile
@@ -64,7 +65,8 @@ _NOTHING = Wishes()
 ACCEPTED = (
     "impact windows: CSV with a start, an end, and a service or title",
     "metrics: CSV with a time column, CloudWatch JSON, a Prometheus query_range answer",
-    "settings: JSON of the AWS CLI or of terraform show -json",
+    "settings: JSON of the AWS CLI, terraform show -json, RabbitMQ, kubectl get hpa, gcloud pubsub or az servicebus",
+    "consumer groups: text of kafka-consumer-groups --describe",
     "a timeline: CSV, JSON or Markdown with times and texts; PagerDuty, Opsgenie, Statuspage, Slack",
 )
 
@@ -97,7 +99,8 @@ class Read:
         """What it is, in words."""
         if self.cloud is not None:
             kinds = sorted({item.kind for item in self.cloud.observations})
-            return f"cloud settings ({', '.join(kinds) or 'none'})"
+            where = "settings" if kinds and not ATTRIBUTES.keys() & set(kinds) else "cloud settings"
+            return f"{where} ({', '.join(kinds) or 'none'})"
         if self.metrics is not None:
             return f"metrics ({len(self.metrics.series)} series)"
         if self.windows is not None:
@@ -192,7 +195,8 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
     said = fill(text, target, given, rejected=wishes.rejected)
     data = YamlText(said.text, str(target)).data or {}
     inventory = Inventory.joined(item.cloud for item in read if item.cloud is not None)
-    from_cloud = cloud_proposals(inventory, data)
+    from_platforms, seen_later = platform_proposals(inventory, data, _instant_at(data, "trigger", wishes.zone))
+    from_cloud = [*cloud_proposals(inventory, data), *from_platforms]
     assigned, remarks = _assigned(read, wishes, data, from_cloud, Path(target))
     from_metrics, missing, doubts = _metrics(assigned, data, wishes)
     timeline = Timeline.joined(item.timeline for item in read if item.timeline is not None)
@@ -200,6 +204,7 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
         *_incident_remarks(data, bool(assigned), Path(target)),
         *cloud_conflicts(inventory),
         *inventory.remarks,
+        *seen_later,
         *doubts,
     ]
     remarks += timeline.remarks
@@ -302,6 +307,8 @@ def _as_named(read: Read, target: Path, dates: Mapping[str, dt.datetime]) -> Rea
 
     cloud, metrics, timeline, windows = read.cloud, read.metrics, read.timeline, read.windows
     if cloud is not None:
+        # Where the content dates its tables, as that of two does, the file's date is of no use.
+        at = at if len({item.origin.exported_at for item in cloud.observations}) == 1 else None
         seen = tuple(replace(item, origin=of(item.origin)) for item in cloud.observations)
         cloud = Inventory(seen, said(cloud.remarks))
     if metrics is not None:
@@ -460,6 +467,14 @@ def _metrics(
             f"metrics need the times of the incident: {problem}; give incident.trigger and incident.restored_at"
         ) from None
     return metric_proposals(assigned, trigger, restored_at, wishes.zone or ZoneInfo("UTC"))
+
+
+def _instant_at(data: Any, name: str, zone: ZoneInfo | None) -> dt.datetime | None:
+    incident = data.get("incident") if isinstance(data, dict) else None
+    try:
+        return read_instant(incident.get(name) if isinstance(incident, dict) else None, zone)
+    except UnitError:
+        return None
 
 
 def _relative(path: str, target: Path) -> str:
