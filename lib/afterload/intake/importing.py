@@ -64,7 +64,7 @@ class Wishes:
 _NOTHING = Wishes()
 ACCEPTED = (
     "impact windows: CSV with a start, an end, and a service or title",
-    "metrics: CSV with a time column, CloudWatch JSON, a Prometheus query_range answer",
+    "metrics: CSV with a time column, JSON of CloudWatch, Prometheus query_range, Cloud Monitoring or Azure Monitor",
     "settings: JSON of the AWS CLI, terraform show -json, RabbitMQ, kubectl get hpa, gcloud pubsub or az servicebus",
     "consumer groups: text of kafka-consumer-groups --describe",
     "a timeline: CSV, JSON or Markdown with times and texts; PagerDuty, Opsgenie, Statuspage, Slack",

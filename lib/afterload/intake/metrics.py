@@ -35,6 +35,12 @@ KNOWN: Mapping[str, tuple[str, str | None]] = {
     "asynceventage": ("first_attempt_age", "ms"),
     "iteratorage": ("first_attempt_age", "ms"),
     "incomingrecords": ("arrivals", "count"),
+    "num_undelivered_messages": ("backlog", "items"),
+    "oldest_unacked_message_age": ("first_attempt_age", "s"),
+    "ack_message_count": ("served", "count"),
+    "incomingmessages": ("arrivals", "count"),
+    "completemessage": ("served", "count"),
+    "activemessages": ("backlog", "items"),
 }
 # A profile says more than one rate where the hours of a day differ by more than this share of their mean.
 UNEVEN_SHARE = 0.2
