@@ -10,12 +10,12 @@ import pytest
 from tests.readers.platforms.test_platforms import FIXTURES, TABLES
 
 from afterload.intake.importing import Wishes, import_again, import_files
-from afterload.intake.platforms import platform_proposals
+from afterload.intake.platforms import Outage, platform_proposals
 from afterload.readers.cloud import read_cloud_file
 from afterload.readers.reading import Inventory
 from afterload.scenario import load_scenario
 
-LATER = datetime(2100, 1, 1, tzinfo=UTC)
+LATER = (datetime(2100, 1, 1, tzinfo=UTC), datetime(2100, 1, 2, tzinfo=UTC))
 SCENARIO = """\
 team: T
 time_zone: UTC
@@ -26,9 +26,9 @@ queues:
 """
 
 
-def offered(*paths: Path, trigger: datetime | None = LATER) -> dict[str, object]:
+def offered(*paths: Path, outage: Outage = LATER) -> dict[str, object]:
     inventory = Inventory.joined(read_cloud_file(path) for path in paths)
-    found, _ = platform_proposals(inventory, {}, trigger)
+    found, _ = platform_proposals(inventory, {}, outage)
     return {item.name.removeprefix("queues."): item.value for item in found}
 
 
@@ -50,8 +50,8 @@ def test_two_tables_of_a_group_give_rates_and_shares_of_the_arrivals(tmp_path: P
     assert found["outbox.stream.hottest_share"] == 0.75
     assert found["outbox.backlog_before"] == 1600
     inventory = read_cloud_file(path)
-    _, remarks = platform_proposals(inventory, {}, None)
-    assert remarks[0].text.partition(":")[2].partition(":")[0] == " 1 consumers are idle"
+    _, remarks = platform_proposals(inventory, {}, (None, None))
+    assert remarks[0].text.partition(":")[2].partition(":")[0] == " 1 consumer is idle"
     earlier, later = TABLES.split("2026-03-03T10:05Z\n")
     files = [tmp_path / "one.txt", tmp_path / "two.txt"]
     for file, text, minute in zip(files, (earlier, later), (0, 5), strict=True):
@@ -72,6 +72,7 @@ def test_the_same_export_again_changes_nothing(tmp_path: Path) -> None:
     assert loaded.scenario.queues["outbox"].arrival_rate.constant_per_min == 240
     assert loaded.scenario.queues["outbox"].backlog_before == 1600
     assert not import_again(loaded).account.changes
+    assert set(loaded.scenario.queues) == {"other", "outbox"}
 
 
 def test_what_waits_after_the_trigger_is_no_backlog_before_it(tmp_path: Path) -> None:
@@ -79,8 +80,8 @@ def test_what_waits_after_the_trigger_is_no_backlog_before_it(tmp_path: Path) ->
     path.write_text(TABLES)
     inventory = read_cloud_file(path)
     at = datetime(2026, 3, 3, 10, 5, tzinfo=UTC)
-    found, remarks = platform_proposals(inventory, {}, at - timedelta(minutes=1))
-    assert "backlog_before" not in {item.path[-1] for item in found}
+    found, remarks = platform_proposals(inventory, {}, (at - timedelta(minutes=1), at + timedelta(hours=1)))
+    assert {item.path[-1] for item in found} & {"backlog_before", "service_rate", "arrival_rate"} == {"arrival_rate"}
     assert remarks[-1].text == (
         "outbox: 1,600 waited at 2026-03-03T10:05+00:00, after the trigger: afterload eta takes it with --depth 1600 --at "
         "2026-03-03T10:05+00:00"
@@ -121,3 +122,12 @@ def test_an_import_names_what_each_file_is(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert any("counts of 0 while it is throttled" in remark.text for remark in imported.account.remarks)
     assert {item.proposal.path[1] for item in imported.account.of("held")} == {"playback-events", "orders"}
+
+
+@pytest.mark.parametrize(("queues", "expected"), [((), "outbox"), (("mail",), "mail"), (("mail", "outbox"), "outbox")])
+def test_a_group_is_the_queue_of_its_topic_unless_only_the_group_is_known(tmp_path: Path, queues, expected) -> None:
+    path = tmp_path / "lag.txt"
+    path.write_text(TABLES)
+    scenario = {"queues": dict.fromkeys(queues, {})}
+    found, _ = platform_proposals(read_cloud_file(path), scenario, LATER)
+    assert {item.path[1] for item in found} == {expected}

@@ -195,7 +195,7 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
     said = fill(text, target, given, rejected=wishes.rejected)
     data = YamlText(said.text, str(target)).data or {}
     inventory = Inventory.joined(item.cloud for item in read if item.cloud is not None)
-    from_platforms, seen_later = platform_proposals(inventory, data, _instant_at(data, "trigger", wishes.zone))
+    from_platforms, seen_later = platform_proposals(inventory, data, _outage_of(data, wishes.zone))
     from_cloud = [*cloud_proposals(inventory, data), *from_platforms]
     assigned, remarks = _assigned(read, wishes, data, from_cloud, Path(target))
     from_metrics, missing, doubts = _metrics(assigned, data, wishes)
@@ -469,12 +469,17 @@ def _metrics(
     return metric_proposals(assigned, trigger, restored_at, wishes.zone or ZoneInfo("UTC"))
 
 
-def _instant_at(data: Any, name: str, zone: ZoneInfo | None) -> dt.datetime | None:
+def _outage_of(data: Any, zone: ZoneInfo | None) -> tuple[dt.datetime | None, dt.datetime | None]:
+    """When the dependency failed and when it was back, each None where the scenario does not tell it."""
     incident = data.get("incident") if isinstance(data, dict) else None
-    try:
-        return read_instant(incident.get(name) if isinstance(incident, dict) else None, zone)
-    except UnitError:
-        return None
+
+    def at(name: str) -> dt.datetime | None:
+        try:
+            return read_instant(incident.get(name) if isinstance(incident, dict) else None, zone)
+        except UnitError:
+            return None
+
+    return at("trigger"), at("restored_at")
 
 
 def _relative(path: str, target: Path) -> str:

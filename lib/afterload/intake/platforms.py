@@ -15,18 +15,21 @@ from afterload.scenario.overrides import annotation_at
 from afterload.units import format_count, format_duration
 from afterload.yamltree import DataPath
 
-__all__ = ["platform_proposals"]
+__all__ = ["Outage", "platform_proposals"]
 
 # Two tables nearer to each other than this tell no rate: a file's date may be a copy's.
 LEAST_S = 30.0
+# From the trigger to the restore, each None where the scenario does not tell it yet.
+Outage = tuple[datetime | None, datetime | None]
 
 
 def platform_proposals(
-    inventory: Inventory, scenario: Mapping[str, Any], trigger: datetime | None
+    inventory: Inventory, scenario: Mapping[str, Any], outage: Outage
 ) -> tuple[list[Proposal], list[Remark]]:
     """What the exports of other platforms say about the fields of a scenario, and what no field of it takes.
 
-    What waits is the backlog before the trigger only where it was seen before it. ``scenario`` is the file's raw data.
+    What waits is the backlog before the trigger only where it was seen before it, and what is served in the outage is no service
+    rate. ``scenario`` is the file's raw data.
     """
     queues = scenario.get("queues")
     known = set(map(str, queues)) if isinstance(queues, dict) else set[str]()
@@ -35,16 +38,18 @@ def platform_proposals(
     groups: dict[str, list[Resource]] = {}
     for partition in inventory.of("kafka.partition"):
         groups.setdefault(partition.name.rpartition("/")[0], []).append(partition)
+    idle = {name.removesuffix("/-"): len(groups.pop(name)) for name in list(groups) if name.endswith("/-")}
     topics = [name.partition("/")[2] for name in groups]
     homes: dict[str, str] = {}
     for name, partitions in groups.items():
         group, _, topic = name.partition("/")
-        queue = group if group in known or topics.count(topic) > 1 else topic
+        is_groups = topics.count(topic) > 1 or (group in known and topic not in known)
+        queue = group if is_groups else topic
         homes[group] = queue
-        found += _group(queue, partitions, trigger, remarks)
+        found += _group(queue, partitions, idle.get(group, 0), outage, remarks)
     for kind in ("rabbitmq.queue", "pubsub.subscription", "servicebus.queue"):
         for resource in inventory.of(kind):
-            found += _queue(resource, trigger, remarks)
+            found += _queue(resource, outage, remarks)
     for scaler in inventory.of("kubernetes.hpa"):
         target = str(scaler.get("scales") or scaler.name)
         found += _autoscaler(homes.get(target, target), scaler)
@@ -52,8 +57,9 @@ def platform_proposals(
 
 
 def _waiting(
-    queue: str, number: float, origin: Origin, trigger: datetime | None, remarks: list[Remark], note: str = ""
+    queue: str, number: float, origin: Origin, outage: Outage, remarks: list[Remark], note: str = ""
 ) -> Iterator[Proposal]:
+    trigger = outage[0]
     if trigger is not None and origin.exported_at <= trigger:
         yield Proposal.seen(("queues", queue, "backlog_before"), round(number), origin, note)
         return
@@ -65,39 +71,36 @@ def _waiting(
 
 
 def _group(
-    queue: str, partitions: Sequence[Resource], trigger: datetime | None, remarks: list[Remark]
+    queue: str, parts: Sequence[Resource], idle: int, outage: Outage, remarks: list[Remark]
 ) -> Iterator[Proposal]:
     """A consumer group on one topic: partitions, lag, how uneven it is, consumers; rates where there are two tables of it."""
-    last = max(item.origin.exported_at for part in partitions for item in part.observations)
-    parts = [part for part in partitions if part.name.rpartition("/")[2].isdigit()]
-    origin = replace(_newest(partitions[0]).origin, place=f"partitions of {partitions[0].name.rpartition('/')[0]}")
+    last = max(item.origin.exported_at for part in parts for item in part.observations)
+    origin = replace(_newest(parts[0]).origin, place=f"partitions of {parts[0].name.rpartition('/')[0]}")
     head: DataPath = ("queues", queue)
     yield Proposal.seen((*head, "stream", "shards"), len(parts), origin)
     waiting = {part.name: seen for part in parts if (seen := _at(part, "waiting", last)) is not None}
     unread = sorted(int(part.name.rpartition("/")[2]) for part in parts if part.name not in waiting)
-    which = f"partition{'s' if len(unread) > 1 else ''} {', '.join(map(str, unread))}"
+    lacking = f"partition{'s' if len(unread) > 1 else ''} {', '.join(map(str, unread))}"
     if unread:
         remarks.append(
-            Remark("doubt", f"{queue}: {which} without a committed offset, so lag is not known", origin.file)
+            Remark("doubt", f"{queue}: {lacking} without a committed offset, so lag is not known", origin.file)
         )
-    idle = sum(not part.name.rpartition("/")[2].isdigit() for part in partitions)
     consumers = {part.get("consumer") for part in parts} - {"", None}
     if idle:
-        remarks.append(
-            Remark("doubt", f"{queue}: {idle} consumers are idle: no partition is left for them", origin.file)
-        )
+        which = "1 consumer is" if idle == 1 else f"{idle} consumers are"
+        remarks.append(Remark("doubt", f"{queue}: {which} idle: no partition is left to read", origin.file))
     if consumers:
         yield Proposal.seen((*head, "consumers", "number"), len(consumers) + idle, origin)
-    note = f"{which} not counted" if unread else ""
-    yield from _waiting(queue, sum(waiting.values()), origin, trigger, remarks, note)
+    note = f"{lacking} not counted" if unread else ""
+    yield from _waiting(queue, sum(waiting.values()), origin, outage, remarks, note)
     shares, said = waiting, "of the lag"
-    first = min(item.origin.exported_at for part in partitions for item in part.observations)
+    first = min(item.origin.exported_at for part in parts for item in part.observations)
     span = (last - first).total_seconds()
     if span >= LEAST_S:
         grown = {key: _growth(parts, key, first, last) for key in ("end", "committed")}
         over = f"{sum(grown['end'].values()):,.0f} in {format_duration(span / 60)}"
         yield Proposal.seen((*head, "arrival_rate"), rate_text(60 * sum(grown["end"].values()) / span), origin, over)
-        if sum(waiting.values()) and sum(grown["committed"].values()):
+        if sum(waiting.values()) and sum(grown["committed"].values()) and not _in_outage(first, last, outage):
             rate, over = (
                 60 * sum(grown["committed"].values()) / span,
                 f"while {format_count(sum(waiting.values()))} waited",
@@ -114,6 +117,11 @@ def _group(
             ordered = sorted(parts, key=lambda part: int(part.name.rpartition("/")[2]))
             listed = [round(shares[part.name] / total, 4) for part in ordered]
             yield Proposal.seen((*head, "stream", "shares"), listed, origin, said)
+
+
+def _in_outage(first: datetime, last: datetime, outage: Outage) -> bool:
+    trigger, restored = outage
+    return (trigger is None or last > trigger) and (restored is None or first < restored)
 
 
 def _newest(resource: Resource) -> Observation:
@@ -133,17 +141,19 @@ def _growth(parts: Sequence[Resource], attribute: str, first: datetime, last: da
     return {name: after - before for name, before, after in ends if before is not None and after is not None}
 
 
-def _queue(resource: Resource, trigger: datetime | None, remarks: list[Remark]) -> Iterator[Proposal]:
+def _queue(resource: Resource, outage: Outage, remarks: list[Remark]) -> Iterator[Proposal]:
     head: DataPath = ("queues", resource.name)
     numbers = {row[0]: resource.seen(row[0]) for row in PLATFORMS[resource.kind].rows}
     seen = {name: (item.value, item.origin) for name, item in numbers.items() if item is not None}
     waiting = seen["waiting"][0] if "waiting" in seen else None
     if isinstance(waiting, int):
-        yield from _waiting(resource.name, waiting, seen["waiting"][1], trigger, remarks)
+        yield from _waiting(resource.name, waiting, seen["waiting"][1], outage, remarks)
+    at = _newest(resource).origin.exported_at
+    serves = bool(waiting) and not _in_outage(at, at, outage)
     for name, field in (("arrivals_per_s", "arrival_rate"), ("served_per_s", "service_rate")):
         rate = seen.get(name)
         # Consumers that keep up serve what arrives, which says nothing of what they could.
-        if rate is not None and isinstance(rate[0], float) and (field == "arrival_rate" or (rate[0] and waiting)):
+        if rate is not None and isinstance(rate[0], float) and (field == "arrival_rate" or serves):
             note = "at the time of the export" + (", while work waited" if field == "service_rate" else "")
             yield Proposal.seen((*head, field), rate_text(60 * rate[0]), rate[1], note)
     for name, field in (("redelivery_s", "visibility_timeout"), ("retention_s", "retention")):

@@ -219,7 +219,9 @@ def read_consumer_groups(collector: Collector, text: str) -> None:
 
 
 def _partition(collector: Collector, values: dict[str, str], line: int, tables: dict[str, list[datetime]]) -> None:
-    name = "/".join(values[key] for key in ("group", "topic", "partition"))
+    # A member that has no partition left to read is named itself.
+    last = "consumer-id" if values["partition"] == "-" and "consumer-id" in values else "partition"
+    name = "/".join(values[key] for key in ("group", "topic", last))
     tables.setdefault(name, []).append(collector.exported_at)
     numbers = ("current-offset", "committed"), ("log-end-offset", "end"), ("lag", "waiting")
     shown: dict[str, Value] = {key: int(values[column]) for column, key in numbers if values.get(column, "").isdigit()}
