@@ -128,6 +128,6 @@ def test_an_import_names_what_each_file_is(tmp_path: Path) -> None:
 def test_a_group_is_the_queue_of_its_topic_unless_only_the_group_is_known(tmp_path: Path, queues, expected) -> None:
     path = tmp_path / "lag.txt"
     path.write_text(TABLES)
-    scenario = {"queues": dict.fromkeys(queues, {})}
+    scenario = {"queues": {name: {} for name in queues}}
     found, _ = platform_proposals(read_cloud_file(path), scenario, LATER)
     assert {item.path[1] for item in found} == {expected}

@@ -69,50 +69,28 @@ class Platform:
 
 
 PLATFORMS: dict[str, Platform] = {
-    "rabbitmq.queue": Platform(
-        frozenset({"name", "messages", "consumers"}),
-        "name",
-        (
-            ("waiting", "messages", whole),
-            ("consumers", "consumers", whole),
-            ("arrivals_per_s", "message_stats/publish_details/rate", number),
-            ("served_per_s", "message_stats/ack_details/rate", number),
-            ("max_receives", "arguments/x-delivery-limit", whole),
-            ("expires_after_s", "arguments/x-message-ttl", _milliseconds),
-            ("expired_to", "arguments/x-dead-letter-exchange", text),
-        ),
-    ),
-    "pubsub.subscription": Platform(
-        frozenset({"name", "topic", "ackDeadlineSeconds"}),
-        "name",
-        (
-            ("redelivery_s", "ackDeadlineSeconds", number),
-            ("retention_s", "messageRetentionDuration", _seconds),
-            ("max_receives", "deadLetterPolicy/maxDeliveryAttempts", whole),
-        ),
-    ),
-    "servicebus.queue": Platform(
-        frozenset({"name", "lockDuration", "maxDeliveryCount"}),
-        "name",
-        (
-            ("waiting", "countDetails/activeMessageCount", whole),
-            ("redelivery_s", "lockDuration", _seconds),
-            ("max_receives", "maxDeliveryCount", whole),
-            ("expires_after_s", "defaultMessageTimeToLive", _seconds),
-            ("keeps_expired", "deadLetteringOnMessageExpiration", flag),
-        ),
-    ),
-    "kubernetes.hpa": Platform(
-        frozenset({"kind", "metadata", "spec"}),
-        "metadata/name",
-        (
-            ("scales", "spec/scaleTargetRef/name", text),
-            ("least", "spec/minReplicas", whole),
-            ("most", "spec/maxReplicas", whole),
-            ("running", "status/currentReplicas", whole),
-        ),
-    ),
-}
+    "rabbitmq.queue": Platform(frozenset({"name", "messages", "consumers"}), "name", (
+        ("waiting", "messages", whole), ("consumers", "consumers", whole),
+        ("arrivals_per_s", "message_stats/publish_details/rate", number),
+        ("served_per_s", "message_stats/ack_details/rate", number),
+        ("max_receives", "arguments/x-delivery-limit", whole),
+        ("expires_after_s", "arguments/x-message-ttl", _milliseconds),
+        ("expired_to", "arguments/x-dead-letter-exchange", text),
+    )),
+    "pubsub.subscription": Platform(frozenset({"name", "topic", "ackDeadlineSeconds"}), "name", (
+        ("redelivery_s", "ackDeadlineSeconds", number), ("retention_s", "messageRetentionDuration", _seconds),
+        ("max_receives", "deadLetterPolicy/maxDeliveryAttempts", whole),
+    )),
+    "servicebus.queue": Platform(frozenset({"name", "lockDuration", "maxDeliveryCount"}), "name", (
+        ("waiting", "countDetails/activeMessageCount", whole), ("redelivery_s", "lockDuration", _seconds),
+        ("max_receives", "maxDeliveryCount", whole), ("expires_after_s", "defaultMessageTimeToLive", _seconds),
+        ("keeps_expired", "deadLetteringOnMessageExpiration", flag),
+    )),
+    "kubernetes.hpa": Platform(frozenset({"kind", "metadata", "spec"}), "metadata/name", (
+        ("scales", "spec/scaleTargetRef/name", text), ("least", "spec/minReplicas", whole),
+        ("most", "spec/maxReplicas", whole), ("running", "status/currentReplicas", whole),
+    )),
+}  # fmt: skip
 
 
 def read_platform(collector: Collector, document: Any) -> bool:
