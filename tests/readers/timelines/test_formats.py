@@ -346,3 +346,11 @@ def test_a_timed_heading_ends_with_the_next_one_as_high(read, brief):
 def test_behind_a_dash_stands_the_end_where_the_zone_is_stated(read, brief):
     timeline = read("# 1 May 2026\n\nAll times in UTC\n\n- 10:00-11:00 down\n", "t.md")
     assert [brief(event) for event in timeline.events] == [("01 10:00", "01 11:00", "down")]
+
+
+def test_a_line_that_begins_like_a_time_and_is_none_is_named(read, brief):
+    text = "# 1 May 2026\n\n### 25:10 UTC\n\nLost.\n\n### 10:00 UTC\n\nDown.\n\n## Notes\n\n20262-01-16 12:00 up\n"
+    timeline = read(text, "t.md")
+    assert [brief(event) for event in timeline.events] == [("01 10:00", "", "Down.")]
+    assert remarks(timeline) == [("refused", 3), ("refused", 13)]
+    assert "'25:10 UTC' does not begin with a time" in timeline.remarks[0].text

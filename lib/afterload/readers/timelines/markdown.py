@@ -25,6 +25,7 @@ MOST_LEAD = 200
 _RUN = re.compile(r"\*+|~~|`+|(?<!\w)_+|_+(?!\w)")
 _MARKUP = re.compile(rf"{_RUN.pattern}|\[|\]\([^)\s]*\)|\]")
 _CLOSING = re.compile(r"(?:[*`]+|~~|_+(?!\w)|\]\([^)\s]*\)|\])+")
+_LIKE_TIME = re.compile(r"[\W_]{0,4}(?:[0-9]{1,2}:[0-9]{2}|[0-9]{5,}-[0-9]{1,2}-[0-9]{1,2})(?![0-9])")
 _TASK = re.compile(r"\[[ xX]\]\s+")
 _SEPARATOR = re.compile(r"\s*(?:[:;,|.]|-{1,2}|–|—|=>|->|→)?\s*")
 _STATES_ZONE = re.compile(
@@ -148,6 +149,7 @@ def _heading(token: Token, line: int, level: int, page: _Page) -> None:
     elif page.level and level > page.level:
         _append(page, token.content)
     else:
+        _unread(token.content, line, page)
         page.level = 0
         days = dates_in(token.content) if level == 1 else []
         page.day = days[0] if len(days) == 1 else page.day
@@ -181,6 +183,14 @@ def _paragraph(content: str, line: int, page: _Page) -> None:
             _add(page, found[0], found[1], line + number)
         elif started:
             _append(page, text)
+        else:
+            _unread(text, line + number, page)
+
+
+def _unread(text: str, line: int, page: _Page) -> None:
+    """Name a line that begins like a time and is none."""
+    if _LIKE_TIME.match(text):
+        page.notes.add("refused", f"{shown(text)} does not begin with a time that can be read", line, "not a time")
 
 
 def _lead(content: str) -> tuple[Span, str] | None:
