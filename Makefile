@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help report test check lab app bench fuzz format references constraints clean
+.PHONY: help report test check lab app bench fuzz format references golden constraints clean
 
 # The first of these that is new enough; else plain python3, whose age is then reported.
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -64,6 +64,9 @@ format: $(TEST) ## format the code and notebooks, and mend what ruff can
 
 references: $(TEST) ## run the reference notebooks anew, and keep their outputs
 	$(BIN)/python tools/references.py
+
+golden: $(TEST) ## keep today's numbers of every result, and tell which changed
+	$(BIN)/python tools/golden.py
 
 constraints: ## pin today's newest versions that fit pyproject.toml (needs Python 3.11)
 	$(PYTHON) tools/pins.py

@@ -29,11 +29,12 @@ import pandas as pd
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
-from afterload.coupling import couple, estimate_recovery
 from afterload.estimates import estimate
 from afterload.model.backlog import QueueLoad, RateProfile, recover
 from afterload.plan import build_plan
 from afterload.readers.metrics import read_metrics_file
+from afterload.recovery.build import couple
+from afterload.recovery.result import estimate_recovery
 from afterload.report.bind import PARAMETERS_TAG, bind
 from afterload.report.exporter import PacketExporter
 from afterload.report.nodes import notebook_text, read_notebook

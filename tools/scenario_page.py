@@ -11,7 +11,15 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from afterload.scenario import capacity_schema, coupled_schema, evidence_schema, retry_schema, schema, shared_schema
+from afterload.scenario import (
+    bounds_schema,
+    capacity_schema,
+    coupled_schema,
+    evidence_schema,
+    retry_schema,
+    schema,
+    shared_schema,
+)
 from afterload.scenario.fields import Section, section_in
 from afterload.units import format_duration
 
@@ -21,13 +29,22 @@ PARTS: tuple[tuple[str, type[Section]], ...] = (
     ("`incident`", schema.Incident),
     ("`shared`", shared_schema.Shared),
     ("`dependencies.NAME`", schema.Dependency),
+    ("`dependencies.NAME.direct_rate`, when it is not one rate", schema.DirectRate),
+    ("`dependencies.NAME.returning_users`", bounds_schema.ReturningUsers),
+    ("`dependencies.NAME.capacity_course` and `queues.NAME.consumer_course`", bounds_schema.ShareCourse),
+    ("`steps` of a course, a list", bounds_schema.ShareStep),
     ("`dependencies.NAME.cache`", coupled_schema.Cache),
     ("`queues.NAME`", schema.Queue),
     ("`queues.NAME.arrival_rate`, when it is not one rate", schema.ArrivalRate),
+    ("`queues.NAME.calls`, a list of names or of these", bounds_schema.QueueCall),
+    ("`queues.NAME.consumers`", bounds_schema.ConsumerCount),
+    ("`queues.NAME.connection_pool`", bounds_schema.ConnectionPool),
+    ("`queues.NAME.autoscaler`", bounds_schema.Scaling),
+    ("`queues.NAME.autoscaler.up` and `down`", bounds_schema.ScalingPolicy),
     ("`queues.NAME.drain_cap`", schema.DrainCap),
     ("`queues.NAME.provisioned_pollers`", capacity_schema.Pollers),
     ("`queues.NAME.ramp`", schema.RampUp),
-    ("`queues.NAME.stream`", schema.StreamShards),
+    ("`queues.NAME.stream`", bounds_schema.StreamShards),
     ("`queues.NAME.idempotency`", retry_schema.Idempotency),
     ("`queues.NAME.resources` and `fleets.NAME.resources`", schema.Resources),
     ("`call_stacks.NAME`", schema.CallStack),
@@ -83,7 +100,9 @@ Inside braces, quote text with a comma: `{ low: "1,000/min", high: "1,400/min" }
 | `incident.timeline`, `postmortem.timeline` | `at`, `event`, and perhaps `end`, `subsystem`, `kind`, `source`, `status`, `note` |
 | `incident.impacts` | `service`, `start`, `end`, and perhaps `start_is_lower_bound`, `note`, `impact` (its kind) |
 | `live.log` | `at`, `queue`, `depth`, and perhaps `age_min` and others: see [live.md](live.md) |
-| `arrival_rate.series` | `at` and one of `rate_per_min`, `rate_per_s`, `rate_per_h`, `count` |
+| `arrival_rate.series`, `direct_rate.series` | `at` and one of `rate_per_min`, `rate_per_s`, `rate_per_h`, `count` |
+| `capacity_course.series`, `consumer_course.series` | `at`, `share` |
+| `stream.offsets` | `partition` and one of `lag`, `share`; or what `kafka-consumer-groups --describe` shows of one topic |
 
 The `status` of an entry is `confirmed` (seen in a log, a metric or a record), `reported` (somebody says so) or `disputed`
 (sources disagree; the `note` says how), or empty. `source` is who says it; without one the file speaks.
@@ -112,7 +131,7 @@ def kind(section: type[Section], name: str, field: FieldInfo) -> str:
 def default(section: type[Section], name: str, field: FieldInfo) -> str:
     """A default as the file may write it under the plain name of the field, with its unit; "required" where there is none."""
     if field.is_required():
-        return "required"
+        return "" if name in section.follows else "required"
     value = field.default
     if value is None or value in ({}, ()) or isinstance(value, Section):
         return ""

@@ -141,11 +141,12 @@ def check(file: str | None, example: str | None, overrides: tuple[str, ...]) -> 
     from afterload.scenario import load_scenario
 
     loaded = load_scenario(_example_path(example) if example is not None else str(file), overrides)
-    from afterload.coupling import couple, estimate_recovery
     from afterload.estimates import estimate
     from afterload.figures.answer import spread_sentences
     from afterload.figures.recovery import dependency_sentences, differing_queues, differing_sentences
     from afterload.figures.summary import summary
+    from afterload.recovery.build import couple
+    from afterload.recovery.result import estimate_recovery
 
     estimates = estimate(loaded)
     coupling = couple(loaded)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from afterload.clients import client_kinds
 from afterload.estimates import Estimates, QueueEstimate
 from afterload.model.idempotency import Duplicates, KeyCover, duplicates_without_keys, key_cover_from_pieces
+from afterload.recovery.rates import queue_attempts
 from afterload.scenario.retry_schema import Idempotency
 
 __all__ = ["ReplayEstimate", "estimate_replays"]
@@ -67,12 +67,8 @@ def estimate_replays(estimates: Estimates) -> Iterator[ReplayEstimate]:
 
 
 def _replay(estimates: Estimates, name: str, item: QueueEstimate, given: Idempotency) -> ReplayEstimate:
-    known = [
-        kind.attempts
-        for kind in client_kinds(estimates.loaded.scenario)
-        if kind.client.dependency is not None and kind.client.dependency == item.queue.dependency and kind.attempts
-    ]
-    tries = given.tries or max(known, default=1)
+    # Work that calls nothing has no call that could fail and be tried again.
+    tries = given.tries or (round(queue_attempts(estimates.loaded.scenario, name)) if item.queue.dependency else 1)
     duplicates = duplicates_without_keys(
         given.failure_share,
         tries,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from afterload.coupling import CoupledEstimate, Coupling, couple, estimate_recovery
 from afterload.estimates import Estimates, estimate
 from afterload.findings.telemetry import Measured, measure
 from afterload.plan import Plan, build_plan
 from afterload.plan.runbook import Runbook, build_runbook
+from afterload.recovery.build import Coupling, couple
+from afterload.recovery.result import CoupledEstimate, estimate_recovery
 from afterload.scenario import LoadedScenario
 
 __all__ = ["Results", "results_of"]

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from afterload.batch.record import team_record
-from afterload.coupling import couple, estimate_recovery
 from afterload.estimates import estimate
 from afterload.plan import build_plan
+from afterload.recovery.build import couple
+from afterload.recovery.result import estimate_recovery
 from afterload.scenario import load_scenario
 
 ROOT = Path(__file__).resolve().parents[2]

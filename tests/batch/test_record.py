@@ -13,11 +13,12 @@ from bs4 import BeautifulSoup
 
 from afterload.batch.index import index_html, index_json
 from afterload.batch.portfolio import build_portfolio
-from afterload.coupling import couple, estimate_recovery
 from afterload.estimates import estimate
 from afterload.figures.answer import answer
 from afterload.plan import build_plan
 from afterload.plan.objectives import verdicts
+from afterload.recovery.build import couple
+from afterload.recovery.result import estimate_recovery
 from afterload.resources import resource
 from afterload.scenario import load_scenario
 from afterload.units import format_minutes

@@ -1,5 +1,6 @@
 """Answers do not depend on the step or on where the simulation ends, and say so where they are not certain."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -129,14 +130,16 @@ def test_a_short_horizon_gives_a_lower_bound_and_not_never():
     assert seen.live_at_end[0, 0] == pytest.approx(206_400 - 600 * 100)
 
 
-def test_a_drain_longer_than_fourteen_days_is_a_lower_bound_and_not_never():
+def test_a_drain_of_weeks_is_reached_to_the_minute():
     # 206,400 items at 5 a minute: 41,280 min, or 28.7 days.
-    seen = simulate(alone(replace(FIRST, service_rate_per_min=1205)))
-    assert np.isnan(seen.drain_min[0, 0])
-    assert not seen.never[0]
-    assert seen.end_min[0] == 14 * 1440
-    # One that is a little faster is reached, to the minute.
-    assert simulate(alone(replace(FIRST, service_rate_per_min=1211))).drain_min[0, 0] == pytest.approx(206_400 / 11)
+    for spare in (5, 11):
+        seen = simulate(alone(replace(FIRST, service_rate_per_min=1200 + spare)))
+        assert seen.drain_min[0, 0] == pytest.approx(206_400 / spare)
+    # An outage of 30 days takes 60 more, whatever the length.
+    month = 30 * 1440.0
+    assert (
+        simulate(CoupledSystem(month, month, (CoupledQueue(replace(FIRST, outage_min=month)),))).drain_min == 2 * month
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,13 +174,15 @@ def test_a_profile_whose_mean_is_below_service_drains_in_its_valley_and_is_not_n
     assert seen.drain_min[0, 0] > 1440
 
 
-def test_cycles_that_do_not_fit_into_each_other_are_not_called_never():
+def test_cycles_that_do_not_fit_into_each_other_are_never_after_their_common_period():
     week = RateProfile([0, 1000, 2300], [1500, 1400], cycle_min=2300)
     queues = tuple(CoupledQueue(replace(FIRST, arrivals=profile, service_rate_per_min=700)) for profile in (DAY, week))
     seen = simulate(CoupledSystem(172, 172, queues))
     assert np.isnan(seen.drain_min).all()
-    assert not seen.never[0]
-    assert seen.end_min[0] == 14 * 1440
+    assert seen.never[0]
+    assert seen.end_min[0] > 2 * math.lcm(1440, 2300)
+    # Within a time that is too short for that nothing is said.
+    assert not simulate(CoupledSystem(172, 172, queues), horizon_min=14 * 1440).never[0]
 
 
 def test_never_at_one_queue_does_not_hide_that_another_is_reached():

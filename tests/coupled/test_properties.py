@@ -24,7 +24,7 @@ from afterload.model.queues import QueueLoad, Ramp
 
 QUICK = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 GONE = ("served", "expired", "lost_to_retention", "discarded_past_deadline", "superseded", "dead_lettered")
-TIMES = ("drain_min", "fresh_age_back_min", "healed_at_min", "step_begun_min")
+TIMES = ("holds_from_min", "drain_min", "fresh_age_back_min", "healed_at_min", "step_begun_min")
 LIMITS = st.one_of(st.none(), st.integers(5, 300).map(float))
 RATES = st.integers(0, 600).map(lambda tenths: tenths / 10)
 
@@ -331,7 +331,6 @@ def test_the_answer_does_not_depend_on_the_scale_of_the_rates(system, factor):
         ({Input("queue", 0, "max_age_min"): []}, "negative or not numbers"),
         ({Input("queue", 0, "max_age_min"): [[1.0]]}, "one dimension"),
         ({Input("queue", 0, "max_age_min"): [1.0], Input("queue", 1, "max_age_min"): [1.0, 2.0]}, "as many draws"),
-        ({Input("outage", 0, "outage_min"): [181.0]}, "before lead_min"),
         ({Input("dependency", 0, "capacity_per_min"): [0.0]}, "capacity_per_min"),
         ({Input("queue", 0, "superseded_share"): [1.5]}, "superseded_share"),
         ({Input("dependency", 0, "attempts_failing"): [0.5]}, "attempts_failing"),

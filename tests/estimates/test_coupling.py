@@ -5,7 +5,7 @@ import math
 import pytest
 
 from afterload.chapters import Workbook
-from afterload.coupling import UNCERTAIN, couple
+from afterload.recovery.build import UNCERTAIN, couple
 from afterload.scenario import load_scenario
 from afterload.scenario.ranges import RANGED
 

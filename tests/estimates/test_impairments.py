@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from afterload.coupling import couple
 from afterload.estimates import estimate
 from afterload.impairments import (
     MOST_SENDS,
@@ -24,6 +23,7 @@ from afterload.impairments import (
     estimate_removals,
 )
 from afterload.model.coupled import simulate
+from afterload.recovery.build import couple
 from afterload.scenario import LoadedScenario
 
 Load = Callable[..., LoadedScenario]

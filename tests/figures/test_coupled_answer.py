@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from afterload.chapters import Workbook
-from afterload.coupling import couple, estimate_recovery
 from afterload.figures.recovery import dependency_sentences
+from afterload.recovery.build import couple
+from afterload.recovery.result import estimate_recovery
 from afterload.resources import resource
 from afterload.scenario import load_scenario, load_scenario_text
 

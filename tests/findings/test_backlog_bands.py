@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from afterload.coupling import CoupledEstimate, couple, estimate_recovery
 from afterload.findings.backlog_bands import BacklogBand, backlog_bands
 from afterload.model.coupled import CoupledQueue, CoupledSystem, Input, backlogs, trace
 from afterload.model.curves import RateProfile
 from afterload.model.queues import QueueLoad
 from afterload.model.uncertainty import Range
+from afterload.recovery.build import couple
+from afterload.recovery.result import CoupledEstimate, estimate_recovery
 from afterload.scenario import load_scenario
 
 ORDERS = "builtin:scenarios/orders.yaml"

@@ -12,12 +12,13 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from afterload.estimates import QueueEstimate, estimate, queue_service
+from afterload.estimates import QueueEstimate, estimate
 from afterload.findings.live import Live, live, live_answer
 from afterload.findings.live_consumers import Consumers
 from afterload.findings.live_known import Known, Side, StatedRate, known_of
 from afterload.findings.live_words import MOST_LINES, live_json, live_lines
 from afterload.model.fluid import Steps
+from afterload.recovery.service import queue_service
 from afterload.scenario import LoadedScenario, Reading, load_scenario
 
 ORDERS = "builtin:scenarios/orders.yaml"

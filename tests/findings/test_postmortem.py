@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from afterload.coupling import couple
 from afterload.estimates import estimate
 from afterload.findings.dependencies import dependency_standings
 from afterload.findings.postmortem import CLASSES, causes, disputed, durations, entries, gaps
+from afterload.recovery.build import couple
 from afterload.scenario import load_scenario
 
 QUEUE = {"arrival_rate": "1,200/min", "service_rate": "1,800/min", "dependency": "table"}

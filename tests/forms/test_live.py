@@ -153,7 +153,8 @@ def test_a_slider_that_the_text_cannot_follow_goes_back(orders: Path) -> None:
 
 
 def test_uncertainty_is_that_of_the_commands(form: FormState) -> None:
-    from afterload.coupling import couple, estimate_recovery
+    from afterload.recovery.build import couple
+    from afterload.recovery.result import estimate_recovery
 
     form.add(("uncertain",), "queues.orders.service_rate")
     form.set(("uncertain", "queues.orders.service_rate", "low"), "1,600/min")

@@ -18,11 +18,11 @@ from botocore import xform_name
 from botocore.validate import ParamValidator
 from tests.plan.conftest import HEAD, everything
 
-from afterload.coupling import couple
 from afterload.estimates import Estimates, estimate
 from afterload.plan import Plan, build_plan
 from afterload.plan.exercises import build_exercises
 from afterload.plan.runbook import build_runbook
+from afterload.recovery.build import couple
 from afterload.scenario import load_scenario
 
 SESSION = botocore.session.get_session()

@@ -16,13 +16,14 @@ from chaoslib.exceptions import InvalidExperiment
 from chaoslib.experiment import ensure_experiment_is_valid
 from tests.plan.conftest import HEAD
 
-from afterload.coupling import couple, estimate_recovery
 from afterload.errors import NotFoundError
 from afterload.estimates import estimate
 from afterload.limits import fault_action
 from afterload.plan.exercise_exports import exercise_chaostoolkit, exercise_fis
 from afterload.plan.exercises import REFERENCE_LIFT_MIN, Exercise, Fault, build_exercises
 from afterload.plan.runbook import build_runbook
+from afterload.recovery.build import couple
+from afterload.recovery.result import estimate_recovery
 from afterload.scenario import LoadedScenario, load_scenario
 
 FIS = botocore.session.get_session().get_service_model("fis")

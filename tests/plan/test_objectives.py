@@ -6,12 +6,13 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from afterload.coupling import couple, estimate_recovery
 from afterload.errors import InputError
 from afterload.estimates import estimate
 from afterload.plan.compare import Snapshot
 from afterload.plan.objectives import junit, read_objective, verdicts
 from afterload.plan.worth import measured_recovery
+from afterload.recovery.build import couple
+from afterload.recovery.result import estimate_recovery
 from afterload.scenario import load_scenario
 
 

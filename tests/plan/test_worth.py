@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from afterload.coupling import couple
 from afterload.errors import InputError, ModelError
 from afterload.estimates import estimate
 from afterload.plan import build_plan
 from afterload.plan.worth import CASES, MEASURES, Appraiser, appraise, edited
+from afterload.recovery.build import couple
 from afterload.resources import resource
 from afterload.scenario import load_scenario, load_scenario_text
 

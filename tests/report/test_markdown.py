@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from afterload.coupling import couple
 from afterload.errors import InputError
 from afterload.estimates import estimate
 from afterload.figures import Figure, Prose, Table
 from afterload.figures.postmortem import sections
 from afterload.plan import build_plan
+from afterload.recovery.build import couple
 from afterload.report.markdown import markdown, plain, postmortem_markdown
 from afterload.scenario import load_scenario
 

@@ -44,7 +44,7 @@ DURATION_TEXT = '"15 min", "2 h 52 min", "90 s"'
 NUMBER_TEXT = 'a number such as 1200, "1,200" or 0.5'
 COUNT_TEXT = 'a whole number such as 1200 or "1,200"'
 SHARE_TEXT = 'a share between 0 and 1, or a percentage such as "25 %"'
-QUEUE_KEYS = "the keys age_limit, arrival_rate, attempts_while_failing, backlog_before"
+QUEUE_KEYS = "the keys age_limit, arrival_rate, attempts_while_failing, autoscaler, backlog_before"
 
 MISTAKES: dict[str, Mistake] = {
     # the top

@@ -17,9 +17,9 @@ from afterload.files import write_all
 from afterload.reads import recorded_reads
 
 if TYPE_CHECKING:
-    from afterload.coupling import CoupledEstimate
     from afterload.estimates import Estimates
     from afterload.plan import Plan
+    from afterload.recovery.result import CoupledEstimate
     from afterload.report.lost import Lost
     from afterload.report.workers import Problem
     from afterload.scenario import LoadedScenario

@@ -13,7 +13,6 @@ from typing import Any
 
 from afterload import limits
 from afterload.batch.combined import first_together
-from afterload.coupling import CoupledEstimate
 from afterload.estimates import Estimates, QueueEstimate
 from afterload.findings.audit.facts import Facts
 from afterload.findings.audit.inventory import inventory_of
@@ -21,6 +20,7 @@ from afterload.model.curves import RateProfile
 from afterload.plan import Plan, PlanItem
 from afterload.plan.objectives import verdicts
 from afterload.plan.worth import CASES, Measured, applies, measured_recovery
+from afterload.recovery.result import CoupledEstimate
 from afterload.report.packet import slug
 from afterload.scenario import Fleet, LoadedScenario
 

@@ -137,11 +137,12 @@ def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str
 @click.option("-o", "--output", "target", type=click.Path(dir_okay=False), help="File to write; printed by default.")
 def runbook(file: str, overrides: tuple[str, ...], kept: str | None, target: str | None) -> None:
     """Print the recovery runbook of FILE as Markdown: seven steps with this team's names, numbers and commands."""
-    from afterload.coupling import couple, estimate_recovery
     from afterload.estimates import estimate
     from afterload.findings.telemetry import measure
     from afterload.plan.runbook import agreed, build_runbook
     from afterload.plan.runbook_export import runbook_markdown
+    from afterload.recovery.build import couple
+    from afterload.recovery.result import estimate_recovery
     from afterload.scenario import load_scenario
 
     entered = read_entered(kept)
@@ -166,11 +167,12 @@ def exercises(file: str, overrides: tuple[str, ...], folder: str) -> None:
 
     Words in capitals in them stand for your own names. Use a test account.
     """
-    from afterload.coupling import couple, estimate_recovery
     from afterload.estimates import estimate
     from afterload.plan.exercise_exports import exercise_chaostoolkit, exercise_fis
     from afterload.plan.exercises import build_exercises
     from afterload.plan.runbook import build_runbook
+    from afterload.recovery.build import couple
+    from afterload.recovery.result import estimate_recovery
     from afterload.report.earlier import left_words
     from afterload.scenario import load_scenario
 

@@ -24,9 +24,9 @@ def postmortem(file: str, target: str | None, kept: str | None, overrides: tuple
 
     entered = read_entered(kept)
     loaded = load_scenario(file, overrides)
-    from afterload.coupling import couple
     from afterload.estimates import estimate
     from afterload.plan import build_plan
+    from afterload.recovery.build import couple
     from afterload.report.markdown import postmortem_markdown
 
     estimates = estimate(loaded)

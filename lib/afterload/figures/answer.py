@@ -8,9 +8,8 @@ from html import escape
 from importlib.metadata import PackageNotFoundError, version
 
 from afterload import limits
-from afterload.coupling import CoupledEstimate
 from afterload.errors import ApproximationWarning, LowerBoundWarning, MissingEvidenceWarning
-from afterload.estimates import Doubt, Estimates, QueueEstimate
+from afterload.estimates import Estimates, QueueEstimate
 from afterload.figures.evidence import evidence_doubts, rest_words, rests
 from afterload.figures.figure import Prose, Table
 from afterload.figures.recovery import SAME_SHARE, coupled_end, coupled_sentences, differing_sentences
@@ -22,6 +21,8 @@ from afterload.plan.change import counted, failing
 from afterload.plan.objectives import within
 from afterload.plan.wording import buys_no_minutes, largest_price, short_worth
 from afterload.plan.worth import CASES, measured_recovery
+from afterload.recovery.doubts import Doubt
+from afterload.recovery.result import CoupledEstimate
 from afterload.units import format_duration, format_instant, format_minutes, format_number, format_rate
 
 __all__ = ["all_doubts", "answer", "first_changes", "headline", "provenance", "spread_sentences"]

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afterload.coupling import CoupledEstimate
-from afterload.estimates import CapEstimate, Estimates, QueueEstimate
+from afterload.estimates import Estimates, QueueEstimate
 from afterload.figures.charts import (
     COLOURS,
     GREY,
@@ -28,6 +27,8 @@ from afterload.figures.recovery import coupled_words, differing_queues
 from afterload.figures.words import NEVER, minutes_or_never, paragraph, sentence_list, span
 from afterload.model.backlog import recover
 from afterload.plan.change import counted
+from afterload.recovery.rates import CapEstimate
+from afterload.recovery.result import CoupledEstimate
 from afterload.units import format_count, format_duration, format_minutes, format_rate
 
 __all__ = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from afterload.coupling import Coupling
 from afterload.estimates import Estimates, FleetEstimate, QueueEstimate, StackEstimate
 from afterload.figures.figure import Prose, Table
 from afterload.figures.retries import calls_in_words
@@ -13,6 +12,7 @@ from afterload.figures.words import NEVER, paragraph, span, unbooted
 from afterload.findings.dependencies import DependencyStanding, dependency_standings
 from afterload.findings.postmortem import Cause, CauseName, causes
 from afterload.plan.change import counted, failing
+from afterload.recovery.build import Coupling
 from afterload.units import format_count, format_duration, format_minutes, format_number, format_rate
 
 __all__ = ["causes_table"]

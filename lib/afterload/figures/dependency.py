@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from afterload.coupling import Coupling
 from afterload.figures.charts import AFTER, BEFORE, COLOURS, GREY, alt, chart_of, finish
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.findings.dependencies import DependencyStanding, dependency_standings
 from afterload.model.overload import RetryingService, is_near, retry_allowance
 from afterload.model.trigger import trigger_map
+from afterload.recovery.build import Coupling
 from afterload.units import format_duration, format_number, format_rate
 
 __all__ = ["dependency_answer", "hidden_figure", "trigger_figure"]

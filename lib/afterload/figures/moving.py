@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from afterload.coupling import CoupledEstimate
 from afterload.estimates import Estimates
 from afterload.figures.backlog import age_figure, backlog_answer, backlog_figure, curve_data, shown_queues
 from afterload.figures.charts import GREY, Clock
@@ -18,6 +17,7 @@ from afterload.figures.launches import launch_data, launch_figure, launches_answ
 from afterload.figures.retries import layers_data, layers_figure, retries_answer
 from afterload.figures.words import minutes_or_never, paragraph
 from afterload.findings.backlog_bands import BacklogBand
+from afterload.recovery.result import CoupledEstimate
 
 __all__ = [
     "BAND",

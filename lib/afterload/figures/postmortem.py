@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from afterload.coupling import Coupling
 from afterload.errors import ModelError
 from afterload.estimates import Estimates
 from afterload.figures.alignment import alignment_of
@@ -21,6 +20,7 @@ from afterload.plan import DO, Plan
 from afterload.plan.change import counted
 from afterload.plan.kept import Kept, owner_agreed
 from afterload.plan.wording import worth
+from afterload.recovery.build import Coupling
 from afterload.scenario import LoadedScenario
 from afterload.scenario.evidence_schema import Action, Postmortem
 from afterload.units import format_count, format_instant, format_minutes, format_number

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from afterload.coupling import CoupledEstimate, Coupling, Variant
 from afterload.estimates import QueueEstimate
 from afterload.figures.charts import COLOURS, GREY, LINE_LEGEND, Clock, alt, chart_of, finish, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import NEVER, paragraph, sentence_list, span
 from afterload.model.coupled import GUIDE_STEPS, CoupledResult
 from afterload.model.uncertainty import Spread
+from afterload.recovery.build import Coupling
+from afterload.recovery.result import CoupledEstimate, Variant
 from afterload.units import format_count, format_minutes, format_rate, format_share
 
 __all__ = [

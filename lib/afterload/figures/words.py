@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from afterload.estimates import Doubt, FleetEstimate
+from afterload.estimates import FleetEstimate
 from afterload.figures.figure import Prose
+from afterload.recovery.doubts import Doubt
 from afterload.units import format_duration, format_minutes
 
 __all__ = ["NEVER", "doubts", "minutes_or_never", "paragraph", "sentence_list", "span", "unbooted"]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from afterload.coupling import Coupling, couple
 from afterload.errors import ModelError
 from afterload.estimates import Estimates
 from afterload.figures.charts import AFTER, BEFORE, GREY, LINE_LEGEND, Clock, alt, chart_of, drawn, finish, thin
@@ -18,6 +17,7 @@ from afterload.plan import Plan, PlanItem
 from afterload.plan.measures import written
 from afterload.plan.wording import signed_minutes
 from afterload.plan.worth import CASES, Appraisal, Difference, Worth, applies, edited
+from afterload.recovery.build import Coupling, couple
 from afterload.units import format_count, format_minutes, format_rate
 
 __all__ = ["before_after_figure", "waterfall_figure", "worth_figure", "worth_table"]

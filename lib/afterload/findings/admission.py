@@ -9,8 +9,9 @@ from typing import Literal
 
 from afterload.findings.live_known import Known, Side, StatedRate
 from afterload.findings.phrases import counted
-from afterload.model.caps import cap_rate_per_min, highest_safe_cap
+from afterload.model.caps import cap_rate_per_min
 from afterload.model.overload import hidden_capacity
+from afterload.recovery.rates import Room, highest_cap
 from afterload.scenario import Reading
 from afterload.units import format_duration, format_number, format_rate, format_share
 
@@ -106,12 +107,12 @@ def safe_cap(
             )
     if direct > 0:
         words += f", {format_rate(direct)} reach it beside the queue"
-    room = max(0.0, bears - direct) * side.drain_share
+    room = Room(side.name, bears, side.direct_per_min, side.control_per_min, side.drain_share).room_per_min
     if side.drain_share < 1:
         words += f", and other queues get {format_share(1 - side.drain_share)} of the rest"
     concurrency, rate = None, room
     if item_time_s is not None:
-        concurrency = highest_safe_cap(room, 0.0, item_time_s)
+        concurrency = highest_cap(room, item_time_s, side.steps)
         # A cap is set in whole items at once, so one number goes for both.
         rate = min(room, cap_rate_per_min(concurrency, item_time_s))
         if rate < room * (1 - 1e-9):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from afterload.coupling import SEED, CoupledEstimate
 from afterload.model.coupled import Input, backlogs
 from afterload.model.curves import FloatArray
 from afterload.model.uncertainty import draw
+from afterload.recovery.result import SEED, CoupledEstimate
 
 __all__ = ["BacklogBand", "backlog_bands"]
 

@@ -8,9 +8,10 @@ from typing import Literal
 
 from afterload.arrivals import arrival_profile
 from afterload.errors import ApproximationWarning, InputError, LowerBoundWarning
-from afterload.estimates import Doubt, estimate_queue
+from afterload.estimates import estimate_queue
 from afterload.findings.drain import ObservedDrain
 from afterload.model.backlog import BacklogRecovery, QueueLoad, RateProfile, recover
+from afterload.recovery.doubts import Doubt
 from afterload.scenario import LoadedScenario
 from afterload.units import format_count, format_rate
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from afterload.coupling import Coupling
 from afterload.model.overload import LoadClass, classify, hidden_capacity
+from afterload.recovery.build import Coupling
+from afterload.recovery.rates import consumers_rate, mean_attempts
 
 __all__ = ["DependencyStanding", "dependency_standings"]
 
@@ -76,18 +77,13 @@ def dependency_standings(coupling: Coupling | None) -> tuple[DependencyStanding,
     """Every dependency of a coupled scenario, in its order; none where nothing is coupled."""
     if coupling is None:
         return ()
-    found = []
+    found, scenario = [], coupling.loaded.scenario
     for place, name in enumerate(coupling.dependencies):
         item = coupling.system.dependencies[place]
         direct = item.control_per_min + item.fresh_per_min
-        callers = [queue for queue in coupling.system.queues if queue.dependency == place]
-        drains = [queue.load.service_rate_per_min for queue in callers]
-        costs = [(direct, item.attempts_failing)]
-        costs += [(queue.load.service_rate_per_min, queue.attempts_failing) for queue in callers]
-        total = sum(rate for rate, _ in costs)
-        mean = sum(rate * each for rate, each in costs) / total if total > 0 else item.attempts_failing
-        timeout = coupling.loaded.scenario.dependencies[name].timeout_s
+        drains = sum(consumers_rate(queue) for queue in scenario.queues.values() if queue.dependency == name)
+        mean, timeout = mean_attempts(scenario, name), scenario.dependencies[name].timeout_s
         found.append(
-            DependencyStanding(name, item.capacity_per_min, mean, item.attempts_failing, direct, sum(drains), timeout)
+            DependencyStanding(name, item.capacity_per_min, mean, item.attempts_failing, direct, drains, timeout)
         )
     return tuple(found)

@@ -9,12 +9,12 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from afterload.errors import ApproximationWarning, InputError, LowerBoundWarning, MissingEvidenceWarning
-from afterload.estimates import Doubt
 from afterload.findings.measured import DWELL_MIN, SPAN_MIN, UTC_ZONE, SignalRecovery, measure_signal
 from afterload.findings.rates import RateSeries, baseline_rate
 from afterload.model.backlog import implied_headroom
 from afterload.model.baseline import Baseline
 from afterload.readers.series import MetricSeries
+from afterload.recovery.doubts import Doubt
 from afterload.units import format_instant
 
 __all__ = ["ObservedDrain", "Throughput", "observe_drain", "throughput"]

@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import Literal
 
 from afterload.errors import ApproximationWarning, InputError, LowerBoundWarning, MissingEvidenceWarning
-from afterload.estimates import Doubt
 from afterload.findings.admission import SafeCap, Step, admission_steps, is_failing, safe_cap
 from afterload.findings.live_known import PLANNED_SHARE, Known, StatedRate, known_of
 from afterload.findings.live_rates import APART, NEAR_RETENTION, Rates
 from afterload.model.live import MOST_READINGS, Ahead, Change, Projection, find_change, fit_readings, rounding_of
+from afterload.recovery.doubts import Doubt
 from afterload.scenario import LoadedScenario, Reading
 from afterload.scenario.problems import nearest
 from afterload.scenario.readings import of_queue

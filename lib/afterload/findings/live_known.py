@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Literal
 
 from afterload.arrivals import arrival_profile
-from afterload.estimates import QueueService, estimate_fleet, queue_service
+from afterload.estimates import estimate_fleet
 from afterload.findings.live_consumers import Consumers
+from afterload.model.coupled import CapSteps
 from afterload.model.curves import RateProfile
+from afterload.recovery.rates import cap_steps, mean_attempts, part_of_room, room_at
+from afterload.recovery.service import QueueService, queue_service
 from afterload.scenario import LoadedScenario
 from afterload.units import format_offset, format_rate
 
@@ -52,6 +54,7 @@ class Side:
         control_per_min: control-loop traffic, which goes first.
         attempts_failing: attempts that one request costs while it fails; None where nobody says.
         drain_share: share of the room that this queue may have beside others that call the same dependency.
+        steps: what a cap on its consumers can be; None for any whole number.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Side:
     control_per_min: float = 0.0
     attempts_failing: float | None = None
     drain_share: float = 1.0
+    steps: CapSteps | None = None
 
 
 @dataclass(frozen=True)
@@ -193,7 +197,7 @@ def known_of(loaded: LoadedScenario, queue: str, cap: int | None = None, item_ti
         age_limit_min=sustained.load.max_age_min,
         retention_min=sustained.load.retention_min,
         deadline_min=sustained.load.deadline_min,
-        side=_side(loaded, queue, sustained.drain_per_min),
+        side=_side(loaded, queue, sustained.load.item_time_s),
         fleets=tuple(_fleet(loaded, name) for name in scenario.fleets),
         loops=tuple(scenario.control_loops),
         lift_hold_min=scenario.admission.lift_limits_min,
@@ -220,21 +224,16 @@ def _service(loaded: LoadedScenario, queue: str, sustained: QueueService) -> tup
     return StatedRate(rate, PLANNED_SHARE * rate, words), limit
 
 
-def _side(loaded: LoadedScenario, queue: str, drain_per_min: float) -> Side | None:
+def _side(loaded: LoadedScenario, queue: str, item_time_s: float | None) -> Side | None:
     scenario = loaded.scenario
     name = scenario.queues[queue].dependency
-    if name is None or name not in scenario.dependencies:
+    if name not in scenario.dependencies:
         return None
-    item = scenario.dependencies[name]
-    others = [other for other, each in scenario.queues.items() if each.dependency == name and other != queue]
-    sharing = drain_per_min + sum(queue_service(loaded, other).drain_per_min for other in others)
-    attempts = item.attempts_while_failing or scenario.queues[queue].attempts_while_failing
-    if attempts is None:
-        stacks = [each for each in scenario.call_stacks.values() if each.dependency == name]
-        attempts = max((float(math.prod(layer.tries for layer in each.layers)) for each in stacks), default=None)
+    room = room_at(scenario, name)
+    share = part_of_room(scenario, queue) / room.free_per_min if room.free_per_min > 0 else room.drain_share
     return Side(
-        name, item.tested_rate_per_min, item.direct_rate_per_min, item.control_rate_per_min, attempts,
-        drain_per_min / sharing if sharing > 0 else 1.0,
+        name, room.tested_per_min, room.direct_per_min, room.control_per_min, mean_attempts(scenario, name), share,
+        cap_steps(scenario.queues[queue].model_copy(update={"item_time_s": item_time_s})),
     )  # fmt: skip
 
 

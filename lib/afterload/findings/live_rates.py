@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from afterload.errors import ApproximationWarning
-from afterload.estimates import Doubt
 from afterload.findings.live_known import READ_SHARE, Known, StatedRate
 from afterload.model.live import Ahead, Projection, from_rates, rounding_of
+from afterload.recovery.doubts import Doubt
 from afterload.scenario import Reading
 from afterload.units import format_duration, format_rate
 

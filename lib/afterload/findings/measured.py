@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from afterload.errors import ApproximationWarning, InputError, LowerBoundWarning, MissingEvidenceWarning, ModelError
-from afterload.estimates import Doubt
 from afterload.model.baseline import Baseline, Return, baseline, returns_below, upper_edge
 from afterload.readers.series import MetricSeries
+from afterload.recovery.doubts import Doubt
 from afterload.units import format_instant
 
 __all__ = ["DWELL_MIN", "MeasuredRecovery", "Signal", "SignalRecovery", "measure_recovery", "measure_signal"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from afterload.coupling import Coupling
 from afterload.estimates import Estimates
 from afterload.findings.dependencies import dependency_standings
+from afterload.recovery.build import Coupling
 from afterload.scenario import LoadedScenario, TimelineEvent
 from afterload.scenario.evidence_schema import Postmortem
 

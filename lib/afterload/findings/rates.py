@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from afterload.errors import ApproximationWarning, InputError, MissingEvidenceWarning, ModelError
-from afterload.estimates import Doubt
 from afterload.model.baseline import Baseline, baseline
 from afterload.model.curves import FloatArray
 from afterload.model.spacing import GAP, missing_spans
 from afterload.readers.series import MetricSeries, clock
+from afterload.recovery.doubts import Doubt
 
 __all__ = [
     "BASELINE_SPAN_MIN",

@@ -14,21 +14,40 @@ import math
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from afterload.errors import ModelError
+from afterload.model import coupled_records as records
 from afterload.model.backlog import cap_rate_per_min
-from afterload.model.checks import number, whole
+from afterload.model.checks import number
+from afterload.model.coupled_system import (
+    BOUNDS,
+    GUIDE_STEPS,
+    Admission,
+    Autoscaler,
+    Call,
+    CapSteps,
+    CoupledDependency,
+    CoupledFleet,
+    CoupledQueue,
+    CoupledSystem,
+    Course,
+    Metric,
+    Partitions,
+    RetryPool,
+)
 from afterload.model.curves import FloatArray
-from afterload.model.queues import QueueLoad
 
 __all__ = [
+    "BOUNDS",
     "GUIDE_STEPS",
     "Admission",
+    "Autoscaler",
+    "Call",
     "CapSteps",
     "Certainty",
     "CoupledDependency",
@@ -36,7 +55,10 @@ __all__ = [
     "CoupledQueue",
     "CoupledResult",
     "CoupledSystem",
+    "Course",
     "Input",
+    "Partitions",
+    "RetryPool",
     "Trace",
     "backlogs",
     "cap_rate",
@@ -45,19 +67,15 @@ __all__ = [
     "trace",
 ]
 
-GUIDE_STEPS = (
-    "hold the doors",
-    "restore control loops",
-    "admit fresh requests",
-    "drain recent backlog",
-    "replay old backlog",
-    "lift limits in steps",
-    "re-enable removal",
-)
 DAY_MIN = 1_440.0
-LONGEST_MIN = 14 * DAY_MIN
+# How far a recovery is followed at once. What is not over and not proven to be without end then is followed eight times as far.
+HORIZONS_MIN = (DAY_MIN, 14 * DAY_MIN, 112 * DAY_MIN, 896 * DAY_MIN)
+# The course of a longer recovery is kept up to here.
+LONGEST_COURSE_MIN = 112 * DAY_MIN
 # Arrivals that do not change are compared with themselves after this time.
 PLAIN_PERIOD_MIN = 240.0
+# Traffic that repeats after a longer time than this is not followed until it repeats.
+LONGEST_PERIOD_MIN = 400 * DAY_MIN
 # A load this close to what a dependency bears is too close to call.
 NEAR_SHARE = 0.02
 # Headline results that move by more than this when the step is halved are not certain.
@@ -66,217 +84,7 @@ MOVED_SHARE = 0.01
 DRAWS_PER_THREAD = 256
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class CapSteps:
-    """What a cap on consumers can be: a whole number of steps, such as items at once or pollers.
-
-    Attributes:
-        each_per_min: items a minute that one step makes.
-        least: fewest steps that can be set; with less the consumers are stopped.
-        highest: most steps that can be set.
-    """
-
-    each_per_min: float
-    least: int = 1
-    highest: float = math.inf
-
-    def __post_init__(self) -> None:
-        number("each_per_min", self.each_per_min, above=0.0)
-        whole("least", self.least)
-        if math.isnan(self.highest) or self.highest < self.least:
-            raise ModelError(f"highest is {self.highest:g}; give at least {self.least:,}")
-
-
-@dataclass(frozen=True)
-class CoupledQueue:
-    """A queue in the coupled recovery.
-
-    Attributes:
-        load: the queue as :func:`afterload.model.backlog.recover` takes it; its ``arrivals`` begin ``lead_min`` of the
-            system before the restore, its ``outage_min`` is the system's.
-        dependency: place of the dependency that its consumers call, or None.
-        attempts_failing: attempts that one item costs while the dependency fails, at least 1.
-        max_receives: failed deliveries after which an item is dead-lettered; None for no limit.
-        fleet: place of the fleet that its consumers run on, or None.
-        cap_steps: what the caps of an admission plan can be; None where they can be any rate.
-    """
-
-    load: QueueLoad
-    dependency: int | None = None
-    attempts_failing: float = 1.0
-    max_receives: float | None = None
-    fleet: int | None = None
-    cap_steps: CapSteps | None = None
-
-    def __post_init__(self) -> None:
-        number("attempts_failing", self.attempts_failing, least=1.0)
-        if self.max_receives is not None:
-            number("max_receives", self.max_receives, least=1.0)
-
-
-@dataclass(frozen=True)
-class CoupledDependency:
-    """What queues and direct traffic call. Rates are attempts or requests a minute.
-
-    Attributes:
-        capacity_per_min: attempts that it bears.
-        control_per_min: control-loop traffic: leases, health pings; always admitted first. It is retried like the rest.
-        fresh_per_min: direct interactive traffic as it arrives at rest, behind the cache if there is one.
-        attempts_failing: attempts that one direct request costs while it fails.
-        goodput_share: share of capacity that still does useful work while collapsed; 0 when every call times out.
-        collapsed_at_restore: the state in which the recovery starts.
-        retry_tokens: retries that the quotas of all clients, consumers included, hold at the restore; infinite
-            without a quota. Successes refill them while the dependency is healthy, up to this number.
-        sustained_attempts: attempts a request once the quotas are empty.
-        refill_per_success: retries that one success brings back.
-        hit_at_rest, hit_at_restore: cache hit rates, below 1.
-        cache_fill_min: minutes in which the cache closes 63 % of the gap; 0 for a cache that does not change.
-    """
-
-    capacity_per_min: float
-    control_per_min: float = 0.0
-    fresh_per_min: float = 0.0
-    attempts_failing: float = 1.0
-    goodput_share: float = 0.0
-    collapsed_at_restore: bool = False
-    retry_tokens: float = math.inf
-    sustained_attempts: float = 1.0
-    refill_per_success: float = 0.0
-    hit_at_rest: float = 0.0
-    hit_at_restore: float = 0.0
-    cache_fill_min: float = 0.0
-
-    def __post_init__(self) -> None:
-        number("capacity_per_min", self.capacity_per_min, above=0.0)
-        for name in ("control_per_min", "fresh_per_min", "refill_per_success", "cache_fill_min"):
-            number(name, getattr(self, name))
-        number("attempts_failing", self.attempts_failing, least=1.0)
-        number("sustained_attempts", self.sustained_attempts, least=1.0)
-        number("goodput_share", self.goodput_share, most=1.0)
-        for name in ("hit_at_rest", "hit_at_restore"):
-            number(name, getattr(self, name), below=1.0)
-        if math.isnan(self.retry_tokens) or self.retry_tokens < 0:
-            raise ModelError(f"retry_tokens is {self.retry_tokens}; give the retries that all quotas hold, 0 or more")
-
-
-@dataclass(frozen=True)
-class CoupledFleet:
-    """Instances that serve, as many as ``needed`` bearing the whole rate of the queues that name the fleet.
-
-    Attributes:
-        running: instances in service at the restore.
-        needed: instances wanted; launches make up for what is missing.
-        launch_burst: launches that are free at the restore.
-        launch_per_min: launches a minute once these are spent.
-        start_delay_min: minutes from launch to service.
-        launches_from_min: minutes after the restore until launches succeed.
-        removal_per_min: instances a minute that automation removes meanwhile, since it cannot replace them.
-        automation_active: whether that automation runs; an admission plan pauses it until its seventh step is over.
-        removal_floor: instances below which a velocity limit stops removals.
-        request_burst, request_per_min: the same as the two about launches, for the bucket of requests (requests times
-            instances a request); None if requests do not bind.
-    """
-
-    running: float
-    needed: float
-    launch_burst: float = 0.0
-    launch_per_min: float = 0.0
-    start_delay_min: float = 0.0
-    launches_from_min: float = 0.0
-    removal_per_min: float = 0.0
-    automation_active: bool = False
-    removal_floor: float = 0.0
-    request_burst: float | None = None
-    request_per_min: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in (
-            "running",
-            "needed",
-            "launch_burst",
-            "launch_per_min",
-            "start_delay_min",
-            "launches_from_min",
-            "removal_per_min",
-            "removal_floor",
-        ):
-            number(name, getattr(self, name))
-        for name in ("request_burst", "request_per_min"):
-            if getattr(self, name) is not None:
-                number(name, getattr(self, name))
-
-
-@dataclass(frozen=True)
-class Admission:
-    """The guide's seven steps: what is held, and for how long a signal must hold before the next step.
-
-    Retry quotas are on, so a failing call costs ``sustained_attempts``, and removal automation is paused until all steps are
-    over. Direct traffic is shed before step 3; consumers keep ``floor_share`` before step 4; sidelined work waits for step 5.
-    No step is left while a dependency is down. Beyond that step 2 waits for caches (nine tenths of the hit rate at rest),
-    3 for loads within ``objective_share``, 4 for first-attempt age at baseline, 5 for empty backlogs, and 7 for full fleets.
-
-    A dependency that has been down for ``notice_min`` in a later step closes the doors: back to step 1, from where the steps
-    are taken anew, since only there its load is sure to be least. In steps 6 and 7 the lifts are taken back first; that is
-    all if it heals the dependency.
-
-    Attributes:
-        floor_share: share of their rate that consumers keep in steps 1 to 3.
-        drain_share: share of the room that control and direct traffic leave at a dependency which drains get in steps 4
-            and 5; queues divide it by their service rates, and one at rest leaves what it does not use to the others. A share
-            below a queue's arrivals keeps it in step 4.
-        replay_share: share of that which sidelined work gets from step 5 on.
-        lifts: equal steps in which step 6 lifts the cap from there to what consumers can do, each held for the sixth hold.
-            Caps, lifts and floors are rounded down to what a queue's ``cap_steps`` allow.
-        hold_min: minutes for which the signal of each of the seven steps must hold.
-        objective_share: share of a dependency's capacity up to which latency is within its objective.
-        notice_min: minutes until a collapse is noticed.
-    """
-
-    floor_share: float = 0.0
-    drain_share: float = 0.8
-    replay_share: float = 1.0
-    lifts: int = 3
-    hold_min: tuple[float, float, float, float, float, float, float] = (5.0, 5.0, 5.0, 5.0, 5.0, 15.0, 5.0)
-    objective_share: float = 1.0
-    notice_min: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("floor_share", "drain_share", "replay_share", "objective_share"):
-            number(name, getattr(self, name), most=1.0)
-        whole("lifts", self.lifts)
-        number("notice_min", self.notice_min)
-        if len(self.hold_min) != len(GUIDE_STEPS):
-            raise ModelError(f"hold_min has {len(self.hold_min)} values; give one for each of the seven steps")
-        for minutes in self.hold_min:
-            number("hold_min", minutes)
-
-
-@dataclass(frozen=True)
-class CoupledSystem:
-    """Everything that recovers together. ``lead_min`` is how long before the restore the arrivals begin."""
-
-    outage_min: float
-    lead_min: float
-    queues: tuple[CoupledQueue, ...]
-    dependencies: tuple[CoupledDependency, ...] = ()
-    fleets: tuple[CoupledFleet, ...] = ()
-    admission: Admission | None = None
-
-    def __post_init__(self) -> None:
-        number("outage_min", self.outage_min)
-        if number("lead_min", self.lead_min) < self.outage_min:
-            raise ModelError(f"lead_min is {self.lead_min:g}, shorter than the outage of {self.outage_min:g}")
-        for queue in self.queues:
-            if queue.load.outage_min != self.outage_min:
-                raise ModelError(
-                    f"a queue has an outage of {queue.load.outage_min:g} min and the system one of {self.outage_min:g}"
-                )
-            for name, count in (("dependency", len(self.dependencies)), ("fleet", len(self.fleets))):
-                place = getattr(queue, name)
-                if place is not None and not 0 <= place < count:
-                    raise ModelError(f"a queue names {name} {place}, but there are {count}")
+Records: TypeAlias = npt.NDArray[np.void]
 
 
 Kind = Literal["outage", "queue", "dependency", "fleet"]
@@ -315,6 +123,11 @@ class CoupledResult:
             never is. Where it is False, ``end_min`` is a lower bound for what was not reached.
         unserved_per_min: direct requests that fail or are shed, a minute of the period that then repeats itself, shape
             (draws, dependencies); 0 where ``never`` is False. Counts up to ``end_min`` grow with it and say no more.
+        lost_per_min: the same for what queues lose (expired, lost to retention, discarded, dead-lettered), shape (draws,
+            queues): where a backlog grows into an age limit, what is lost once its oldest work is that old.
+        holds_from_min: minutes from the restore from which on those rates hold, shape (draws,); NaN where ``never`` is False.
+        bound_min: minutes for which each of ``BOUNDS`` held a queue's consumers back while work waited; the first: while none
+            did. Shape (draws, queues, bounds).
         step_min: the step used.
     """
 
@@ -346,6 +159,9 @@ class CoupledResult:
     end_min: FloatArray
     never: BoolArray
     unserved_per_min: FloatArray
+    lost_per_min: FloatArray
+    holds_from_min: FloatArray
+    bound_min: FloatArray
     step_min: float
 
 
@@ -355,7 +171,9 @@ class Trace:
 
     Waiting items, ages and counts since the trigger are of shape (points, queues); ``attempts_per_min`` and ``collapsed``
     (points, dependencies), 0 before the restore; ``in_service`` (points, fleets); ``step`` (points,): 1 to 7, 8 for none and
-    0 before the restore. ``first_attempt_age_min`` is the age of the item next in turn for its first attempt.
+    0 before the restore. ``first_attempt_age_min`` is the age of the item next in turn for its first attempt. ``bound``
+    (points, queues) is the place in ``BOUNDS`` of what holds the consumers back, 0 while nothing waits; ``replicas`` those of
+    its autoscaler.
     """
 
     times_min: FloatArray
@@ -373,6 +191,8 @@ class Trace:
     collapsed: FloatArray
     in_service: FloatArray
     step: FloatArray
+    bound: FloatArray
+    replicas: FloatArray
     result: CoupledResult = field(repr=False)
 
 
@@ -430,8 +250,8 @@ def simulate(
         system: what recovers.
         inputs: values of uncertain inputs, each of shape (draws,).
         step_min: minutes of a step.
-        horizon_min: minutes after the restore to follow; by default as long as it takes, up to 14 days. What is reached
-            does not depend on it.
+        horizon_min: minutes after the restore to follow; by default as long as it takes. What is reached does not depend
+            on it.
 
     Returns:
         Results of every draw, in order. What was not reached is NaN, and ``never`` tells whether it ever is.
@@ -442,7 +262,7 @@ def simulate(
     packed = _Packed(system, inputs or {}, step_min)
     if horizon_min is not None:
         return packed.run(number("horizon_min", horizon_min, above=0.0))
-    return packed.run(DAY_MIN, LONGEST_MIN)
+    return packed.run(*HORIZONS_MIN)
 
 
 def trace(system: CoupledSystem, *, step_min: float = 1.0, horizon_min: float | None = None) -> Trace:
@@ -451,7 +271,8 @@ def trace(system: CoupledSystem, *, step_min: float = 1.0, horizon_min: float | 
     if horizon_min is not None:
         return packed.trace(number("horizon_min", horizon_min, above=0.0))
     # One step more, so that the moment in which it ends is part of it.
-    return packed.trace(float(packed.run(DAY_MIN, LONGEST_MIN).end_min[0]) + step_min)
+    result = packed.run(*HORIZONS_MIN)
+    return packed.trace(min(float(result.end_min[0]) + step_min, LONGEST_COURSE_MIN), result)
 
 
 def backlogs(
@@ -501,57 +322,6 @@ def certainty(
     return Certainty(half_step, moved, np.asarray(near, dtype=np.bool_))
 
 
-_QUEUE_FIELDS = {
-    "arrivals": 0,
-    "service_rate_per_min": 1,
-    "attempts_failing": 3,
-    "backlog_before": 4,
-    "served_in_outage_per_min": 5,
-    "max_age_min": 6,
-    "retention_min": 7,
-    "deadline_min": 8,
-    "superseded_share": 9,
-    "sideline_after_min": 11,
-    "cap_per_min": 12,
-}
-_AGES = ("max_age_min", "retention_min", "deadline_min", "sideline_after_min")
-_DEPENDENCY_FIELDS = {
-    name: place
-    for place, name in enumerate(
-        (
-            "capacity_per_min",
-            "control_per_min",
-            "fresh_per_min",
-            "attempts_failing",
-            "goodput_share",
-            "collapsed_at_restore",
-            "retry_tokens",
-            "sustained_attempts",
-            "refill_per_success",
-            "hit_at_rest",
-            "hit_at_restore",
-            "cache_fill_min",
-        )
-    )
-}
-_FLEET_FIELDS = {
-    name: place
-    for place, name in enumerate(
-        (
-            "running",
-            "needed",
-            "launch_burst",
-            "launch_per_min",
-            "start_delay_min",
-            "launches_from_min",
-            "removal_per_min",
-            "automation_active",
-            "removal_floor",
-            "request_burst",
-            "request_per_min",
-        )
-    )
-}
 # What an input may be beyond "not negative"; the same bounds as for a value of a system.
 _AT_LEAST_ONE = {"attempts_failing", "sustained_attempts"}
 _SHARES = {"superseded_share", "goodput_share", "collapsed_at_restore", "automation_active"}
@@ -566,40 +336,26 @@ _MAY_BE_INFINITE = {
     "request_burst",
     "request_per_min",
 }
-_FIELDS = {"queue": _QUEUE_FIELDS, "dependency": _DEPENDENCY_FIELDS, "fleet": _FLEET_FIELDS}
+_AGES = ("max_age_min", "retention_min", "deadline_min", "sideline_after_min")
 
 
 @dataclass
 class _Raw:
-    """What the kernel fills; its columns are named there."""
+    """What the kernel fills."""
 
-    results: FloatArray
-    depend: FloatArray
+    results: Records
+    bounds: FloatArray
+    depend: Records
     lowest: FloatArray
     begun: FloatArray
-    overall: FloatArray
-    course: FloatArray
+    overall: Records
+    course: Records
+    others: FloatArray
     waits: FloatArray
-    lasts: npt.NDArray[np.int64]
-
-    def is_over(self) -> BoolArray:
-        """Draws that ended before their horizon did."""
-        return self.overall[:, 3] > 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class _Frame:
-    """What all draws of a call share: the grid, cumulative arrivals on it, and when and in which period they repeat."""
-
-    points: int
-    bases: FloatArray
-    start: float
-    settled: npt.NDArray[np.int64]
-    period: int
 
 
 class _Packed:
-    """A system as the arrays that the kernel takes."""
+    """A system as the arrays that the kernel takes, and its runs."""
 
     def __init__(self, system: CoupledSystem, inputs: Mapping[Input, npt.ArrayLike], step_min: float) -> None:
         self.system = system
@@ -611,96 +367,218 @@ class _Packed:
         self.draws = next(iter(sizes))[0] if sizes else 1
         for key, value in values.items():
             _check(key, value)
-        self.outages = values.get(Input("outage", 0, "outage_min"), np.full(self.draws, float(system.outage_min)))
-        if self.outages.max() > system.lead_min + 1e-9:
-            raise ModelError(f"an outage of {self.outages.max():g} min begins before lead_min {system.lead_min:g}")
-        self.queues = self._rows([_queue_row(queue) for queue in system.queues], 20)
-        self.dependencies = self._rows([_dependency_row(item) for item in system.dependencies], 12)
-        self.fleets = self._rows([_fleet_row(item) for item in system.fleets], 11)
-        tables = {"queue": self.queues, "dependency": self.dependencies, "fleet": self.fleets}
+        self.outages = values.pop(Input("outage", 0, "outage_min"), np.full(self.draws, float(system.outage_min)))
+        self.courses: list[Course] = []
+        pools = [(item.retry_tokens, item.sustained_attempts, item.refill_per_success) for item in system.dependencies]
+        queues = [self._queue_row(queue, pools) for queue in system.queues]
+        self.queues = self._tables(records.QueueRow, queues)
+        self.dependencies = self._tables(
+            records.DependencyRow, [self._dependency_row(item) for item in system.dependencies]
+        )
+        self.pools = self._tables(records.PoolRow, [records.PoolRow(*pool) for pool in pools])
+        self.fleets = self._tables(records.FleetRow, [_fleet_row(item) for item in system.fleets])
+        tables = {
+            "queue": [self.queues],
+            "dependency": [self.dependencies, self.pools],
+            "fleet": [self.fleets],
+        }
         for key, value in values.items():
-            if key == Input("outage", 0, "outage_min"):
-                continue
-            names = _FIELDS.get(key.kind, {})
-            if key.name not in names or key.place >= tables[key.kind].shape[1]:
+            held = [table for table in tables.get(key.kind, []) if key.name in (table.dtype.names or ())]
+            if not held or key.place >= tables[key.kind][0].shape[1]:
+                names = [name for table in tables.get(key.kind, []) for name in table.dtype.names or ()]
                 raise ModelError(f"{key} is not an input of this system; known names: {', '.join(names)}")
-            tables[key.kind][:, key.place, names[key.name]] = value
-        self.admission = _admission_row(system.admission)
-        self.ahead = math.ceil(system.lead_min / self.step - 1e-9)
-        triggers = np.maximum(0.0, system.lead_min - self.outages)
+            held[0][key.name][:, key.place] = value
+        self.scalers = records.rows(records.ScalerRow, [_scaler_row(queue.autoscaler) for queue in system.queues])
+        self.admission, self.holds = _admission_row(system.admission)
+        self._lay_out()
+        self.ahead = math.ceil(max(system.outage_min, float(self.outages.max())) / self.step - 1e-9)
+        self.base_ahead = math.ceil(system.lead_min / self.step - 1e-9)
+        trigger = max(0.0, system.lead_min - system.outage_min)
         profiles = [queue.load.arrivals for queue in system.queues]
-        shape = (self.draws, len(profiles))
-        self.at_trigger = np.array([item.cumulative(triggers) for item in profiles]).T.reshape(shape).copy()
-        self.first_rates = np.array([item.rate_at(triggers) for item in profiles]).T.reshape(shape).copy()
+        self.at_trigger = np.array([float(item.cumulative(trigger)) for item in profiles])
+        self.first_rates = np.array([float(item.rate_at(trigger)) for item in profiles])
+        starts = [item.course.starts_min[0] for item in system.dependencies if item.course is not None]
+        self.begins = min(starts, default=0.0) < 0.0
+        self.changes = any(item.direct is not None or item.surge_per_min > 0 for item in system.dependencies)
 
-    def _rows(self, rows: list[list[float]], width: int) -> FloatArray:
-        table = np.array(rows, dtype=np.float64).reshape(len(rows), width)
-        return np.ascontiguousarray(np.broadcast_to(table, (self.draws, *table.shape)).copy())
+    def _tables(self, kind: type[Any], items: list[Any]) -> Records:
+        """Records of every draw, shape (draws, items)."""
+        return np.broadcast_to(records.rows(kind, items), (self.draws, len(items))).copy()
 
-    def _bases(self, points: int) -> tuple[FloatArray, float]:
-        """Cumulative arrivals of each queue on the grid, and the first time of the grid."""
-        start = -self.ahead * self.step
-        # The profile begins lead_min before the restore; the grid may begin a part of a step earlier.
-        clock = np.maximum(0.0, start + self.system.lead_min + self.step * np.arange(points))
-        bases = [queue.load.arrivals.cumulative(clock) for queue in self.system.queues]
-        return np.array(bases).reshape(len(bases), points), start
+    def _place(self, course: Course | None) -> int:
+        """The place of a course among all, -1 for none."""
+        if course is None or not course.starts_min:
+            return -1
+        self.courses.append(course)
+        return len(self.courses) - 1
+
+    def _queue_row(self, queue: CoupledQueue, pools: list[tuple[float, float, float]]) -> records.QueueRow:
+        load, calls, steps = queue.load, queue.all_calls, queue.cap_steps
+        item, each = load.item_time_s, 60.0 / load.item_time_s if load.item_time_s is not None else 0.0
+        cap = math.inf
+        if load.cap_concurrency is not None and item is not None:
+            cap = cap_rate_per_min(load.cap_concurrency, item)
+        pool = calls[0].dependency if calls else -1
+        if queue.retries is not None:
+            pool = len(pools)
+            pools.append((queue.retries.tokens, queue.retries.sustained, queue.retries.refill_per_success))
+        ramp, scaler = load.ramp, queue.autoscaler
+        return records.QueueRow(
+            arrivals=1.0,
+            service_rate_per_min=load.service_rate_per_min,
+            attempts_failing=queue.attempts_failing,
+            backlog_before=load.backlog_before,
+            served_in_outage_per_min=load.served_in_outage_per_min,
+            max_age_min=_or_inf(load.max_age_min),
+            retention_min=_or_inf(load.retention_min),
+            deadline_min=_or_inf(load.deadline_min),
+            superseded_share=load.superseded_share,
+            fresh_first=load.order != "fifo",
+            stack=load.order == "lifo",
+            sideline_after_min=load.sideline_after_min or 0.0,
+            cap_per_min=cap,
+            reserved_per_min=queue.reserved_per_min,
+            consumers_per_min=queue.consumers_per_min,
+            pool_per_min=queue.pool_per_min,
+            batches_per_min=math.fsum(lane.batches_per_min for lane in queue.lanes),
+            replicas_per_min=math.inf if scaler is None else scaler.most * scaler.rate_each_per_min,
+            ramp_start=math.inf if ramp is None else ramp.start * each,
+            ramp_slope=0.0 if ramp is None else ramp.per_min * each,
+            ramp_top=math.inf if ramp is None else ramp.ceiling * each,
+            max_receives=_or_inf(queue.max_receives),
+            redelivery_min=queue.redelivery_min,
+            receives_in_outage=queue.receives_in_outage and queue.max_receives is not None,
+            rejects_in_outage=queue.rejects_in_outage,
+            fan_out=queue.fan_out,
+            item_min=0.0 if item is None else item / 60.0,
+            timeout_min=queue.timeout_s / 60.0,
+            backoff_min=queue.backoff_s / 60.0,
+            start_spread_min=queue.start_spread_min or 0.0,
+            fleet=-1 if queue.fleet is None else queue.fleet,
+            pool=pool,
+            course=self._place(queue.course),
+            each_per_min=0.0 if steps is None else steps.each_per_min,
+            least=0.0 if steps is None else float(steps.least),
+            highest=math.inf if steps is None else float(steps.highest),
+        )
+
+    def _dependency_row(self, item: CoupledDependency) -> records.DependencyRow:
+        given = {name: getattr(item, name) for name in _names(records.DependencyRow) if hasattr(item, name)}
+        room = item.capacity_per_min if item.room_per_min is None else item.room_per_min
+        # What does its full work above its capacity does not collapse.
+        collapses = item.collapses and item.goodput_share < 1
+        changed = {"room_per_min": room, "course": self._place(item.course), "collapses": collapses}
+        return records.DependencyRow(**{**given, **changed})
+
+    def _lay_out(self) -> None:
+        """Lanes, calls and courses, which are those of every draw."""
+        queues = self.system.queues
+        lanes = [
+            records.LaneRow(place, lane.arrival_share, lane.service_share, lane.batches_per_min)
+            for place, queue in enumerate(queues)
+            for lane in queue.lanes
+        ]
+        self.lanes = records.rows(records.LaneRow, lanes)
+        self.first_lane = np.cumsum([0, *(len(queue.lanes) for queue in queues)])
+        most = max((len(queue.all_calls) for queue in queues), default=0)
+        self.calls = np.full((len(queues), most), -1, dtype=np.int64)
+        self.per_item = np.zeros((len(queues), most))
+        for place, queue in enumerate(queues):
+            for number_, call in enumerate(queue.all_calls):
+                self.calls[place, number_], self.per_item[place, number_] = call.dependency, call.per_item
+        self.course_first = np.cumsum([0, *(len(course.values) for course in self.courses)])
+        self.course_starts = np.array(
+            [start for course in self.courses for start in course.starts_min], dtype=np.float64
+        )
+        self.course_values = np.array([value for course in self.courses for value in course.values], dtype=np.float64)
 
     def _period(self) -> tuple[npt.NDArray[np.int64], int]:
-        """Steps after the restore from which on arrivals repeat, for each draw, and in which; 0 if no number of steps fits."""
+        """Steps after the restore from which on traffic repeats, for each draw, and in which; 0 if no number of steps fits."""
         never = np.zeros(self.draws, dtype=np.int64)
         profiles = [queue.load.arrivals for queue in self.system.queues]
+        profiles += [item.direct for item in self.system.dependencies if item.direct is not None]
         cycles = {
             item.cycle_min for item in profiles if item.cycle_min is not None and len(set(item.rates_per_min)) > 1
         }
-        period = max(cycles, default=PLAIN_PERIOD_MIN)
-        if any(abs(math.remainder(period, cycle)) > 1e-9 for cycle in cycles):
+        steps = [round(cycle / self.step) for cycle in cycles or {PLAIN_PERIOD_MIN}]
+        if any(abs(math.remainder(cycle, self.step)) > 1e-9 for cycle in cycles or {PLAIN_PERIOD_MIN}):
             return never, 0
-        if abs(math.remainder(period, self.step)) > 1e-9:
+        period = math.lcm(*steps) * self.step
+        if period > LONGEST_PERIOD_MIN:
             return never, 0
         # An age limit beyond two periods never empties a queue that does not fall in a period.
-        ages = self.queues[..., [_QUEUE_FIELDS[name] for name in _AGES]].reshape(self.draws, -1)
+        ages = np.stack([self.queues[name] for name in _AGES], axis=-1).reshape(self.draws, -1)
         ages = np.sort(np.where(ages <= 2 * period, ages, 0.0), axis=1)[:, -2:].sum(axis=1)
         ramps = [
             item.load.ramp.ceiling / item.load.ramp.per_min
             for item in self.system.queues
             if item.load.ramp is not None and item.load.ramp.per_min > 0
         ]
-        settled = max((item.cycle_start_min - self.system.lead_min for item in profiles), default=0.0)
-        steps = np.ceil((max(0.0, settled, *ramps) + ages) / self.step - 1e-9)
-        return np.maximum(1, steps).astype(np.int64), round(period / self.step)
+        # A surge that has fallen to nothing is none.
+        surges = [40.0 * item.surge_decay_min for item in self.system.dependencies if item.surge_per_min > 0]
+        late = max(0.0, float(self.outages.max()) - self.system.outage_min)
+        settled = max((item.cycle_start_min - self.system.lead_min + late for item in profiles), default=0.0)
+        since = np.ceil((max(0.0, settled, *ramps, *surges, *self.course_starts) + ages) / self.step - 1e-9)
+        return np.maximum(1, since).astype(np.int64), round(period / self.step)
 
-    def _frame(self, horizon: float) -> _Frame:
-        """What all draws share up to a horizon."""
-        points = self.ahead + math.ceil(horizon / self.step - 1e-9) + 1
-        return _Frame(points, *self._bases(points), *self._period())
+    def _bases(self, points: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Cumulative arrivals of each queue, and direct traffic as a share and as a surge, in each step of the grid."""
+        # A longer outage moves the restore, so that a draw looks further ahead. The profile begins lead_min before the restore;
+        # the grid may begin a part of a step earlier.
+        later = math.ceil((max(0.0, float(self.outages.max() - self.system.outage_min))) / self.step) + 1
+        count = self.base_ahead + points - self.ahead + later
+        start = self.system.lead_min - self.base_ahead * self.step
+        clock = np.maximum(0.0, start + self.step * np.arange(count))
+        bases = [queue.load.arrivals.cumulative(clock) for queue in self.system.queues]
+        count = count if self.changes else 0
+        direct, surge = (
+            np.ones((len(self.system.dependencies), count)),
+            np.zeros((len(self.system.dependencies), count)),
+        )
+        for place, item in enumerate(self.system.dependencies):
+            if item.direct is not None and count and item.fresh_per_min > 0:
+                each = np.diff(item.direct.cumulative(np.append(clock, clock[-1] + self.step))) / self.step
+                direct[place] = each / item.fresh_per_min
+            if item.surge_per_min > 0:
+                falls = np.exp(-self.step * np.arange(count + 1) / max(item.surge_decay_min, 1e-9))
+                surge[place] = item.surge_per_min * item.surge_decay_min / self.step * -np.diff(falls)
+        return np.array(bases).reshape(len(bases), len(clock)), direct, surge
 
-    def _call(self, horizon: float, rows: npt.NDArray[np.intp], traced: bool = False, waits: bool = False) -> _Raw:
+    def _call(self, horizon: float, these: npt.NDArray[np.intp], traced: bool = False, waits: bool = False) -> _Raw:
         # Imported here: the compiler takes most of a second to load, and reading a model needs none of it.
         from afterload.model import coupled_kernel as kernel
 
-        frame = self._frame(horizon)
+        points = self.ahead + math.ceil(horizon / self.step - 1e-9) + 1
+        settled, period = self._period()
+        bases, direct, surge = self._bases(points)
         # Followed to the horizon where what waits is asked for: a queue that grows may reach an age limit much later.
-        period = 0 if waits else frame.period
-        count = len(rows)
+        period = 0 if waits else period
+        count = len(these)
         nq, nk, nf = (table.shape[1] for table in (self.queues, self.dependencies, self.fleets))
         raw = _Raw(
-            results=np.zeros((count, nq, kernel.NR)),
-            depend=np.zeros((count, nk, kernel.NS)),
+            results=np.zeros((count, nq), records.record(records.QueueResult)),
+            bounds=np.zeros((count, nq, len(BOUNDS))),
+            depend=np.zeros((count, nk), records.record(records.DependencyResult)),
             lowest=np.zeros((count, nf)),
             begun=np.zeros((count, len(GUIDE_STEPS) + 2)),
-            overall=np.zeros((count, kernel.NO)),
-            course=np.zeros((frame.points if traced else 0, kernel.NT * nq + 2 * nk + nf + 1)),
-            waits=np.zeros((count if waits else 0, frame.points, nq)),
-            lasts=np.zeros(count, dtype=np.int64),
+            overall=np.zeros(count, records.record(records.DrawResult)),
+            course=np.zeros((points if traced else 0, nq), records.record(records.CourseRow)),
+            others=np.zeros((points if traced else 0, 2 * nk + nf + 1)),
+            waits=np.zeros((count if waits else 0, points, nq)),
         )
 
         def part(first: int, last: int) -> None:
-            these = rows[first:last]
+            here = these[first:last]
+            sizes = (len(self.lanes), nq, nk, self.pools.shape[1], nf, nq, 1, 1)
+            states = tuple(np.zeros(size, records.record(kind)) for size, kind in zip(sizes, _STATES, strict=True))
             kernel.simulate(
-                self.step, frame.start, frame.bases, self.at_trigger[these], self.first_rates[these], self.outages[these],
-                self.queues[these], self.dependencies[these], self.fleets[these], self.admission, frame.settled[these],
-                period, raw.results[first:last], raw.depend[first:last], raw.lowest[first:last],
-                raw.begun[first:last], raw.overall[first:last], raw.course, raw.waits[first:last], raw.lasts[first:last],
+                self.step, points, -self.ahead * self.step, -self.base_ahead * self.step, float(self.system.outage_min), bases,
+                self.at_trigger, self.first_rates, self.outages[here], self.begins, direct, surge, self.lanes, self.first_lane,
+                self.calls, self.per_item, self.course_first, self.course_starts, self.course_values, self.queues[here],
+                self.dependencies[here], self.pools[here], self.fleets[here], self.scalers, self.admission, self.holds,
+                settled[here], period, states, raw.results[first:last], raw.bounds[first:last], raw.depend[first:last],
+                raw.lowest[first:last], raw.begun[first:last], raw.overall[first:last], raw.course, raw.others,
+                raw.waits[first:last],
             )  # fmt: skip
 
         threads = min(os.cpu_count() or 1, count // DRAWS_PER_THREAD)
@@ -718,36 +596,25 @@ class _Packed:
         every = np.arange(self.draws)
         raw = self._call(horizons[0], every)
         for horizon in horizons[1:]:
-            open_rows = every[(raw.overall[:, 1] == 0.0) & ~raw.is_over()]
+            open_rows = every[~raw.overall["never"] & ~raw.overall["over"]]
             if not len(open_rows):
                 break
             longer = self._call(horizon, open_rows)
-            for name in ("results", "depend", "lowest", "begun", "overall"):
+            for name in ("results", "bounds", "depend", "lowest", "begun", "overall"):
                 getattr(raw, name)[open_rows] = getattr(longer, name)
         return self._result(raw)
 
-    def trace(self, horizon: float) -> Trace:
-        from afterload.model import coupled_kernel as kernel
-
+    def trace(self, horizon: float, result: CoupledResult | None = None) -> Trace:
+        """The course up to a horizon; ``result`` where it is known already."""
         raw = self._call(horizon, np.arange(1), traced=True)
-        result, last = self._result(raw), int(raw.lasts[0])
-        nq, nk, nf = (table.shape[1] for table in (self.queues, self.dependencies, self.fleets))
-        course = raw.course[: last + 1]
-        queues, others = course[:, : kernel.NT * nq].reshape(len(course), nq, kernel.NT), course[:, kernel.NT * nq :]
+        result, last = result or self._result(raw), int(raw.overall["last"][0])
+        nk, nf = self.dependencies.shape[1], self.fleets.shape[1]
+        queues, others = raw.course[: last + 1], raw.others[: last + 1]
         times = self.step * np.arange(-self.ahead, last + 1 - self.ahead, dtype=np.float64)
         times[-1] = min(times[-1], result.end_min[0])
         return Trace(
             times_min=times,
-            live=queues[..., kernel.T_LIVE],
-            sidelined=queues[..., kernel.T_SIDE],
-            first_attempt_age_min=queues[..., kernel.T_AGE],
-            arrived=queues[..., kernel.T_ARRIVED],
-            served=queues[..., kernel.T_SERVED],
-            expired=queues[..., kernel.T_EXPIRED],
-            lost_to_retention=queues[..., kernel.T_LOST],
-            discarded_past_deadline=queues[..., kernel.T_DISCARDED],
-            superseded=queues[..., kernel.T_SUPERSEDED],
-            dead_lettered=queues[..., kernel.T_DEAD],
+            **{name: queues[name] for name in _names(records.CourseRow)},
             attempts_per_min=others[:, 0 : 2 * nk : 2],
             collapsed=others[:, 1 : 2 * nk : 2],
             in_service=others[:, 2 * nk : 2 * nk + nf],
@@ -756,47 +623,76 @@ class _Packed:
         )
 
     def backlogs(self, horizon: float) -> tuple[FloatArray, FloatArray]:
+        """What waits in every draw up to a horizon."""
         raw = self._call(horizon, np.arange(self.draws), waits=True)
         points = raw.waits.shape[1]
         times = self.step * np.arange(-self.ahead, points - self.ahead, dtype=np.float64)
-        initial = self.queues[..., _QUEUE_FIELDS["backlog_before"]]
-        for waiting, outage, before in zip(raw.waits, self.outages, initial, strict=True):
+        for waiting, outage, before in zip(raw.waits, self.outages, self.queues["backlog_before"], strict=True):
             waiting[times <= -outage + 1e-9] = before
         return times, raw.waits
 
     def _result(self, raw: _Raw) -> CoupledResult:
-        results, depend = raw.results, raw.depend
+        queues, depend, overall = raw.results, raw.depend, raw.overall
+        never = overall["never"]
+        losing, holds_from = self._unending(raw)
+        kept = ("served", "expired", "lost_to_retention", "discarded_past_deadline", "superseded", "dead_lettered")
+        counted = ("time_collapsed_min", "peak_attempts_per_min", "shed", "failed_direct", "direct", "direct_served")
         return CoupledResult(
-            drain_min=_reached(results[..., 0]),
-            fresh_age_back_min=_reached(results[..., 1]),
-            backlog_at_restore=results[..., 2],
-            initial=self.queues[..., _QUEUE_FIELDS["backlog_before"]],
-            arrived=results[..., 3],
-            served=results[..., 4],
-            expired=results[..., 5],
-            lost_to_retention=results[..., 6],
-            discarded_past_deadline=results[..., 7],
-            superseded=results[..., 8],
-            dead_lettered=results[..., 9],
-            live_at_end=np.maximum(0.0, results[..., 10]),
-            sidelined_at_end=np.maximum(0.0, results[..., 11]),
-            peak_backlog=results[..., 12],
-            time_collapsed_min=depend[..., 0],
-            peak_attempts_per_min=depend[..., 1],
-            shed=depend[..., 2],
-            failed_direct=depend[..., 3],
-            healed_at_min=_reached(depend[..., 4]),
-            direct=depend[..., 5],
-            direct_served=depend[..., 6],
-            margin_share=depend[..., 7],
+            drain_min=_reached(queues["drain_min"]),
+            fresh_age_back_min=_reached(queues["fresh_age_back_min"]),
+            initial=self.queues["backlog_before"].copy(),
+            **{name: queues[name].copy() for name in (*kept, "backlog_at_restore", "arrived", "peak_backlog")},
+            live_at_end=np.maximum(0.0, queues["live_at_end"]),
+            sidelined_at_end=np.maximum(0.0, queues["sidelined_at_end"]),
+            **{name: depend[name].copy() for name in (*counted, "margin_share")},
+            healed_at_min=_reached(depend["healed_at_min"]),
             lowest_in_service=raw.lowest,
             step_begun_min=_reached(raw.begun),
-            end_min=raw.overall[:, 0],
-            never=raw.overall[:, 1] > 0.0,
-            unserved_per_min=np.where(raw.overall[:, 1:2] > 0.0, depend[..., 9], 0.0),
-            fallbacks=raw.overall[:, 2],
+            end_min=overall["end_min"].copy(),
+            never=never.copy(),
+            unserved_per_min=np.where(never[:, None], depend["unserved_per_min"], 0.0),
+            lost_per_min=losing,
+            holds_from_min=holds_from,
+            bound_min=raw.bounds,
+            fallbacks=overall["fallbacks"].copy(),
             step_min=self.step,
         )
+
+    def _unending(self, raw: _Raw) -> tuple[FloatArray, FloatArray]:
+        """What queues lose a minute where a draw never ends, and from when on that holds."""
+        never, queues = raw.overall["never"][:, None], raw.results
+        growing, losing = queues["grew_per_min"], queues["lost_per_min"]
+        limit = np.minimum(self.queues["max_age_min"], self.queues["retention_min"])
+        into_limit = never & (growing > 1e-6) & np.isfinite(limit)
+        rate = np.where(never, losing + np.where(into_limit, growing, 0.0), 0.0)
+        holds_from = np.where(raw.overall["never"], raw.overall["holds_from_min"], np.nan)
+        # A backlog that grows by g a minute with arrivals of a is lost at that rate once it holds what arrives within the limit.
+        means = (
+            np.array([queue.load.arrivals.mean_tail_per_min for queue in self.system.queues]) * self.queues["arrivals"]
+        )
+        waiting = queues["live_at_end"] + queues["sidelined_at_end"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            wait = (means * limit - waiting) / growing
+        later = np.where(
+            into_limit & np.isfinite(wait), raw.overall["end_min"][:, None] + np.maximum(0.0, wait), -np.inf
+        )
+        return rate, np.maximum(holds_from, later.max(axis=1, initial=-np.inf))
+
+
+_STATES = (
+    records.LaneState,
+    records.QueueState,
+    records.DependencyState,
+    records.PoolState,
+    records.FleetState,
+    records.ScalerState,
+    records.PlanState,
+    records.Signals,
+)
+
+
+def _names(kind: type[Any]) -> list[str]:
+    return [item.name for item in fields(kind)]
 
 
 def _check(key: Input, value: FloatArray) -> None:
@@ -818,55 +714,33 @@ def _or_inf(value: float | None) -> float:
     return math.inf if value is None else float(value)
 
 
-def _queue_row(queue: CoupledQueue) -> list[float]:
-    load = queue.load
-    cap, start, slope, service = math.inf, math.inf, 0.0, load.service_rate_per_min
-    if load.item_time_s is not None:
-        if load.cap_concurrency is not None:
-            cap = cap_rate_per_min(load.cap_concurrency, load.item_time_s)
-        if load.ramp is not None:
-            each = 60.0 / load.item_time_s
-            start, slope = load.ramp.start * each, load.ramp.per_min * each
-            cap = min(cap, load.ramp.ceiling * each)
-    return [
-        1.0,
-        service,
-        -1.0 if queue.dependency is None else float(queue.dependency),
-        queue.attempts_failing,
-        load.backlog_before,
-        load.served_in_outage_per_min,
-        _or_inf(load.max_age_min),
-        _or_inf(load.retention_min),
-        _or_inf(load.deadline_min),
-        load.superseded_share,
-        0.0 if load.order == "fifo" else 1.0,
-        load.sideline_after_min or 0.0,
-        cap,
-        start,
-        slope,
-        _or_inf(queue.max_receives),
-        -1.0 if queue.fleet is None else float(queue.fleet),
-        *_steps_row(queue.cap_steps),
-    ]
+def _steps_row(steps: CapSteps | None) -> tuple[float, float, float]:
+    return (0.0, 0.0, math.inf) if steps is None else (steps.each_per_min, float(steps.least), float(steps.highest))
 
 
-def _steps_row(steps: CapSteps | None) -> list[float]:
-    return [0.0, 0.0, math.inf] if steps is None else [steps.each_per_min, float(steps.least), float(steps.highest)]
+def _fleet_row(item: CoupledFleet) -> records.FleetRow:
+    given: dict[str, Any] = {name: getattr(item, name) for name in _names(records.FleetRow)}
+    bounds = {name: _or_inf(given[name]) for name in ("request_burst", "request_per_min")}
+    return records.FleetRow(**{**given, **bounds})
 
 
-def _dependency_row(item: CoupledDependency) -> list[float]:
-    return [float(getattr(item, name)) for name in _DEPENDENCY_FIELDS]
+def _scaler_row(item: Autoscaler | None) -> records.ScalerRow:
+    names = _names(records.ScalerRow)
+    if item is None:
+        return records.ScalerRow(False, *(0 for _ in names[1:]))
+    given: dict[str, Any] = {name: getattr(item, name) for name in names if name != "on"}
+    given["metric"] = get_args(Metric).index(item.metric)
+    given["fits_on_nodes"] = _or_inf(item.fits_on_nodes)
+    return records.ScalerRow(on=True, **given)
 
 
-def _fleet_row(item: CoupledFleet) -> list[float]:
-    return [_or_inf(getattr(item, name)) for name in _FLEET_FIELDS]
-
-
-def _admission_row(plan: Admission | None) -> FloatArray:
+def _admission_row(plan: Admission | None) -> tuple[Records, FloatArray]:
     if plan is None:
-        return np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0, *[0.0] * 8])
-    shares = [plan.floor_share, plan.drain_share, plan.replay_share, float(plan.lifts)]
-    return np.array([1.0, *shares, plan.objective_share, plan.notice_min, *plan.hold_min])
+        row = records.AdmissionRow(False, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0)
+        return records.rows(records.AdmissionRow, [row]), np.zeros(len(GUIDE_STEPS))
+    given = {name: getattr(plan, name) for name in _names(records.AdmissionRow) if name != "on"}
+    row = records.AdmissionRow(on=True, **given)
+    return records.rows(records.AdmissionRow, [row]), np.array(plan.hold_min, dtype=np.float64)
 
 
 def _reached(minutes: FloatArray) -> FloatArray:

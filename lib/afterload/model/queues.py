@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -203,7 +204,7 @@ class Stream:
     Attributes:
         shards: shards (partitions) of the stream.
         parallelisation: batches of one shard worked on at once.
-        batch_size: items in a batch.
+        batch_size: items in a batch; ``None`` where batches bound nothing.
         batch_time_s: seconds that a batch takes.
         hottest_share: share of all arrivals that the busiest shard gets, from ``1 / shards`` to 1; ``None`` for
             an even spread.
@@ -216,15 +217,16 @@ class Stream:
 
     shards: int
     parallelisation: int
-    batch_size: float
-    batch_time_s: float
+    batch_size: float | None
+    batch_time_s: float | None
     hottest_share: float | None = None
 
     def __post_init__(self) -> None:
         shards = whole("shards", self.shards)
         whole("parallelisation", self.parallelisation)
-        number("batch_size", self.batch_size, above=0.0)
-        number("batch_time_s", self.batch_time_s, above=0.0)
+        for name in ("batch_size", "batch_time_s"):
+            if getattr(self, name) is not None:
+                number(name, getattr(self, name), above=0.0)
         if self.hottest_share is not None:
             share = number("hottest_share", self.hottest_share, most=1.0)
             # Shares are typed in decimals: 0.3333 for one of three shards is an even spread, not an error.
@@ -235,7 +237,9 @@ class Stream:
 
     @property
     def shard_service_rate_per_min(self) -> float:
-        """Items a minute that one shard's consumers sustain."""
+        """Items a minute that one shard's consumers sustain; infinite without batches."""
+        if self.batch_size is None or self.batch_time_s is None:
+            return math.inf
         return 60.0 * self.parallelisation * self.batch_size / self.batch_time_s
 
     @property

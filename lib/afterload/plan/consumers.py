@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from afterload import limits
-from afterload.coupling import cap_steps, consumers_rate
 from afterload.model.backlog import cap_rate_per_min
 from afterload.model.coupled import cap_rate
 from afterload.plan.change import quoted
+from afterload.recovery.rates import cap_steps, consumers_rate
 from afterload.scenario import Queue
 from afterload.units import format_rate
 

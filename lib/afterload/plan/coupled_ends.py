@@ -12,10 +12,10 @@ from functools import cache
 
 import numpy as np
 
-from afterload.coupling import couple
 from afterload.estimates import Estimates
 from afterload.model.coupled import trace
 from afterload.plan.worth import Edit, edited
+from afterload.recovery.build import couple
 
 __all__ = ["NO_END", "CoupledEnd", "Ends", "coupled_ends", "ends_of"]
 

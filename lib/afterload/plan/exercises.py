@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from afterload.clients import client_kinds
-from afterload.coupling import Coupling
 from afterload.estimates import Estimates
 from afterload.findings.dependencies import DependencyStanding, dependency_standings
 from afterload.findings.measured import DWELL_MIN
 from afterload.plan.change import counted, owner_of
 from afterload.plan.runbook import Runbook, is_lift
+from afterload.recovery.build import Coupling
 from afterload.units import format_duration, format_minutes, format_number, format_rate, format_share
 
 __all__ = ["REFERENCE_LIFT_MIN", "Exercise", "Fault", "build_exercises"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from afterload.coupling import couple
 from afterload.estimates import Estimates
 from afterload.model.coupled import CoupledDependency
+from afterload.recovery.build import couple
 from afterload.units import format_number
 
 __all__ = ["DependencyLoad", "recovery_loads"]

@@ -6,10 +6,10 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from afterload.coupling import CoupledEstimate
 from afterload.errors import InputError, UnitError
 from afterload.estimates import Estimates
 from afterload.plan.worth import Measured, applies, measured_recovery
+from afterload.recovery.result import CoupledEstimate
 from afterload.scenario.problems import nearest
 from afterload.units import (
     format_count,

@@ -9,16 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from afterload.clients import ClientKind, client_kinds
-from afterload.coupling import (
-    CoupledEstimate,
-    StepCap,
-    Variant,
-    admission_of,
-    cap_steps,
-    consumers_rate,
-    drain_room,
-    step_caps,
-)
 from afterload.estimates import Estimates
 from afterload.findings.measured import SignalRecovery
 from afterload.findings.telemetry import Measured
@@ -35,6 +25,9 @@ from afterload.plan.changes import (
 from afterload.plan.consumers import ConsumerCap, capped, held, lifted
 from afterload.plan.kept import Kept, owner_agreed
 from afterload.plan.objectives import within
+from afterload.recovery.admission import StepCap, admission_of, floor_rate, step_caps
+from afterload.recovery.rates import beside, cap_steps, operated_rate, room_at
+from afterload.recovery.result import CoupledEstimate, Variant
 from afterload.scenario import Queue
 from afterload.units import format_minutes, format_number, format_rate, format_share
 
@@ -307,20 +300,14 @@ class _Writer:
         """What a cap of step 4 assumes, where it binds: a share of the room, or of the queue's part of it."""
         if not item.binds:
             return ""
-        others = self._beside(item.queue)
+        others = beside(self.scenario, item.queue)
         room = f"its part of the room while {', '.join(others)} drain{'s' if len(others) == 1 else ''} too"
-        return f", {format_share(self.admission.drain_share)} of {room if others else 'the room'}"
-
-    def _beside(self, name: str) -> list[str]:
-        """The other queues at the dependency of a queue."""
-        queues = self.scenario.queues
-        return [
-            other for other, queue in queues.items() if other != name and queue.dependency == queues[name].dependency
-        ]
+        share = self.admission.drain_share
+        return f", {'within' if share == 1 else f'{format_share(share)} of'} {room if others else 'the room'}"
 
     def _passed_on(self, item: Lift) -> Iterator[str]:
         """What a queue may have in step 4 once the others at its dependency only take what arrives there."""
-        cap, others = self._later(item), self._beside(item.queue)
+        cap, others = self._later(item), beside(self.scenario, item.queue)
         if cap is None:
             return
         are = "is" if len(others) == 1 else "are"
@@ -331,11 +318,11 @@ class _Writer:
 
     def _later(self, item: Lift) -> ConsumerCap | None:
         """The cap of a queue once the others at its dependency are drained; None where it is no other one."""
-        queue, others = self.scenario.queues[item.queue], self._beside(item.queue)
+        queue, others = self.scenario.queues[item.queue], beside(self.scenario, item.queue)
         if not item.binds or not others or queue.dependency is None:
             return None
         arrive = sum(self.estimates.queues[name].load.arrivals.mean_tail_per_min for name in others)
-        cap = ConsumerCap.of(queue, max(0.0, drain_room(self.loaded, queue.dependency) - arrive))
+        cap = ConsumerCap.of(queue, max(0.0, room_at(self.scenario, queue.dependency).room_per_min - arrive))
         return None if cap.rate_per_min <= item.cap.rate_per_min or cap.same_as(item.cap) else cap
 
     def _allowed(self, item: Lift) -> str:
@@ -351,7 +338,7 @@ class _Writer:
         queue, later = self.scenario.queues[item.queue], self._later(item)
         told = f"queue {item.queue}: {format_rate(arrives)} arrive, "
         if later is not None and later.rate_per_min > arrives * (1 + 1e-9):
-            return f"{told}so this cap does not drain it before {', '.join(self._beside(item.queue))} are drained."
+            return f"{told}so this cap does not drain it before {', '.join(beside(self.scenario, item.queue))} are drained."
         told += (
             "so this cap never drains it; this step does not end before less arrives or there is more room. "
             if item.binds
@@ -368,23 +355,21 @@ class _Writer:
         if steps is not None:
             number = max(steps.least, math.floor(arrives / steps.each_per_min + 1e-9) + 1)
             least = most if number > steps.highest else min(most, number * steps.each_per_min)
-        percent = math.floor(100 * least / cap.part_per_min) + 1 if cap.part_per_min > 0 else math.inf
-        if steps is not None and percent > 1 and least <= cap.part_per_min * (percent - 1) / 100 * (1 + 1e-9):
+        part = cap.room_per_min / self.admission.drain_share
+        percent = math.floor(100 * least / part) + 1 if part > 0 else math.inf
+        if steps is not None and percent > 1 and least <= part * (percent - 1) / 100 * (1 + 1e-9):
             percent -= 1
         words = f"more than {format_rate(arrives)}" if steps is None else ConsumerCap.of(queue, least).words
         if percent <= 100:
             return f"At {words}, with a drain_share of {percent:,} %, it would."
         return (
-            f"At {words} it would, but {queue.dependency} bears no more than {format_rate(cap.part_per_min)} of it beside its "
+            f"At {words} it would, but {queue.dependency} was tested to no more than {format_rate(part)} of it beside its "
             "other traffic: test that to a higher rate, or hold other traffic back."
         )
 
     def _within(self) -> Iterator[str]:
         for name, item in self.scenario.dependencies.items():
-            bears = item.capacity_per_min or item.tested_rate_per_min
-            share = self.admission.objective_share
-            least = "" if share == 1 else f" ({format_share(share)} of its capacity)"
-            yield f"{name}: attempts at or below {format_rate(share * bears)}{least}, with errors and latency in objective."
+            yield f"{name}: attempts at or below {format_rate(operated_rate(item))}, with errors and latency in objective."
 
     def _baseline(self, name: str) -> str:
         found = self.measured.get(name)
@@ -409,7 +394,7 @@ class _Writer:
                 )
             )
         for name, queue in scenario.queues.items():
-            floor = ConsumerCap.of(queue, self.admission.floor_share * consumers_rate(queue))
+            floor = ConsumerCap.of(queue, floor_rate(self.loaded, name))
             stand = "at a standstill" if floor.rate_per_min <= 0 else f"at a floor of {floor.words}"
             if floor.rate_per_min <= 0 and floor.concurrency:
                 stand += f", since {floor.concurrency:,} at once is less than can be set"

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from afterload.coupling import SEED, CoupledEstimate, Coupling, couple, draw_recovery
 from afterload.errors import AfterloadError, ModelError
 from afterload.model.coupled import CoupledResult, CoupledSystem, Input, simulate
 from afterload.model.curves import FloatArray
 from afterload.model.uncertainty import Range, draw
+from afterload.recovery.build import Coupling, couple
+from afterload.recovery.result import SEED, CoupledEstimate, draw_recovery
 from afterload.scenario import CallStack, Client, Dependency, Fleet, LoadedScenario, Queue, Scenario
 from afterload.scenario.capacity_schema import ControlLoop
 from afterload.scenario.coupled_schema import AdmissionPlan, PlanAutomation

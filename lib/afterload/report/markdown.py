@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 
 from afterload import __version__
-from afterload.coupling import Coupling
 from afterload.errors import InputError
 from afterload.estimates import Estimates
 from afterload.figures import Figure, Prose, Table
 from afterload.figures.postmortem import sections
 from afterload.plan import Plan
 from afterload.plan.kept import Kept
+from afterload.recovery.build import Coupling
 
 __all__ = ["markdown", "plain", "postmortem_markdown"]
 

@@ -21,9 +21,9 @@ from afterload.report.workers import Launcher, Limits, Problem, run_tasks
 from afterload.scenario import LoadedScenario
 
 if TYPE_CHECKING:
-    from afterload.coupling import CoupledEstimate
     from afterload.estimates import Estimates
     from afterload.plan import Plan
+    from afterload.recovery.result import CoupledEstimate
 
 # What a packet is made of is imported where it is made: often that is in another process.
 

@@ -1,4 +1,4 @@
-"""Read the CSV files that a scenario names: incident timeline, impact windows, arrival series.
+"""Read the CSV files that a scenario names: incident timeline, impact windows, arrival series, courses, offsets.
 
 These are Afterload's own plain forms. Every row that cannot be read becomes a problem with file and row; order of
 rows never matters; a time without a zone is refused.
@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 from afterload.errors import UnitError
 from afterload.reads import note_read, open_input
 from afterload.scenario.problems import Problem, nearest
-from afterload.units import read_instant, read_number
+from afterload.units import read_count, read_instant, read_number, read_share
 
 __all__ = [
     "STATUSES",
@@ -31,7 +31,9 @@ __all__ = [
     "Reading",
     "TimelineEvent",
     "note_digest",
+    "read_course",
     "read_impacts",
+    "read_offsets",
     "read_series",
     "read_timeline",
 ]
@@ -120,10 +122,18 @@ class ArrivalSeries:
 
 
 @dataclass(frozen=True)
+class Shares:
+    """Shares of a course from ``times`` on, or, without times, of the partitions of a stream."""
+
+    values: tuple[float, ...]
+    times: tuple[datetime, ...] = ()
+
+
+@dataclass(frozen=True)
 class Attachment:
     """What was read from one file, and its SHA-256."""
 
-    rows: tuple[TimelineEvent, ...] | tuple[ImpactWindow, ...] | tuple[Reading, ...] | ArrivalSeries | None
+    rows: tuple[TimelineEvent, ...] | tuple[ImpactWindow, ...] | tuple[Reading, ...] | ArrivalSeries | Shares | None
     digest: str
 
 
@@ -149,9 +159,8 @@ class _Table:
         return self.cell(line, row, field, lambda text: read_instant(text, self.zone))
 
 
-def _open(
-    path: Path, required: tuple[str, ...], optional: tuple[str, ...], zone: ZoneInfo | None, may_be_empty: bool = False
-) -> _Table:
+def _text(path: Path, zone: ZoneInfo | None) -> tuple[_Table, str]:
+    """A table without rows yet, and the text of the file; problems and empty text where it cannot be read."""
     table = _Table(str(path), [], [], "", zone)
     try:
         with open_input(path) as file:
@@ -159,16 +168,24 @@ def _open(
     except OSError as problem:
         reason = "no such file" if isinstance(problem, FileNotFoundError) else (problem.strerror or str(problem))
         table.refuse(0, "", reason)
-        return table
+        return table, ""
     table.digest = sha256(raw).hexdigest()
     note_read(path, table.digest)
     if len(raw) > MAX_BYTES:
         table.refuse(0, "", "is too large", f"at most {MAX_BYTES:,} bytes")
-        return table
+        return table, ""
     try:
-        text = raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+        return table, raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError as problem:
         table.refuse(raw[: problem.start].count(b"\n") + 1, "", "is not UTF-8 text", "a CSV file saved as UTF-8")
+        return table, ""
+
+
+def _open(
+    path: Path, required: tuple[str, ...], optional: tuple[str, ...], zone: ZoneInfo | None, may_be_empty: bool = False
+) -> _Table:
+    table, text = _text(path, zone)
+    if table.problems:
         return table
     if may_be_empty and not text.strip():
         return table
@@ -261,6 +278,66 @@ def note_digest(path: Path, _zone: ZoneInfo | None) -> tuple[Attachment, list[Pr
     return Attachment(None, digest), []
 
 
+def _points(table: _Table, field: str, read: Callable[[str], float]) -> dict[datetime, tuple[int, float]]:
+    """Line and value of each row by its time."""
+    points: dict[datetime, tuple[int, float]] = {}
+    for line, row in table.rows:
+        at, number = table.instant(line, row, "at"), table.cell(line, row, field, read)
+        if at is None or number is None:
+            continue
+        if at in points:
+            table.refuse(line, "at", f"{row['at']} stands on line {points[at][0]} too", "one row for each time")
+        points[at] = (line, number)
+    return points
+
+
+def read_course(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:
+    """Read a course of capacity or of consumers: ``at`` and ``share``, each share from its time on; 100 % before the first."""
+    table = _open(path, ("at", "share"), (), zone)
+    points = _points(table, "share", read_share)
+    times = tuple(sorted(points))
+    return Attachment(Shares(tuple(points[at][1] for at in times), times), table.digest), table.problems
+
+
+def read_offsets(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:
+    """Read how records are spread over partitions: what ``kafka-consumer-groups --describe`` shows of one topic, or a CSV file
+    with ``partition`` and ``lag`` or ``share``. A partition whose lag is ``-`` counts as empty.
+    """
+    table, text = _text(path, zone)
+    lines = text.splitlines()
+    head = next((place for place, line in enumerate(lines) if {"PARTITION", "LAG"} <= set(line.split())), None)
+    if head is not None:
+        names, topics = lines[head].split(), set()
+        for line, cells in enumerate((line.split() for line in lines[head + 1 :]), head + 2):
+            if len(cells) < len(names) - 3:
+                continue
+            row = dict(zip(names, cells, strict=False))
+            topics.add(row.get("TOPIC", ""))
+            table.rows.append((line, {"partition": row["PARTITION"], "lag": row["LAG"].replace("-", "0")}))
+        if len(topics) > 1:
+            table.refuse(
+                head + 1, "TOPIC", f"holds {len(topics)} topics: {', '.join(sorted(topics))}", "the rows of one"
+            )
+    elif not table.problems:
+        table = _open(path, ("partition",), ("lag", "share"), zone)
+    used = [name for name in ("lag", "share") if any(row.get(name) for _, row in table.rows)]
+    if len(used) != 1 and not table.problems:
+        table.refuse(1, "", f"has {len(used)} columns of values", "partition, and one of lag and share")
+    found: dict[int, float] = {}
+    for line, row in table.rows if not table.problems else ():
+        number = table.cell(line, row, "partition", read_count)
+        value = table.cell(line, row, used[0], read_share if used[0] == "share" else read_number)
+        if number is not None and value is not None:
+            if number in found:
+                table.refuse(line, "partition", f"{number} stands there twice", "one row for each partition")
+            found[number] = value
+    total = sum(found.values())
+    if not total and not table.problems:
+        table.refuse(1, "", "shows no lag at all", "a table from the incident, with some lag")
+    spread = tuple(found[number] / total for number in sorted(found)) if total else ()
+    return Attachment(Shares(spread), table.digest), table.problems
+
+
 def _truth(text: str) -> bool:
     words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
     if text.lower() not in words:
@@ -302,14 +379,7 @@ def read_series(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Pro
     if table.problems or not used:
         return Attachment(None, table.digest), table.problems
     name = used[0]
-    points: dict[datetime, tuple[int, float]] = {}
-    for line, row in table.rows:
-        at, number = table.instant(line, row, "at"), table.cell(line, row, name, read_number)
-        if at is None or number is None:
-            continue
-        if at in points:
-            table.refuse(line, "at", f"{row['at']} stands on line {points[at][0]} too", "one row for each time")
-        points[at] = (line, number)
+    points = _points(table, name, read_number)
     if table.problems:
         return Attachment(None, table.digest), table.problems
     return Attachment(_series(table, points, _SERIES_COLUMNS[name]), table.digest), table.problems

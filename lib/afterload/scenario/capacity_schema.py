@@ -57,6 +57,10 @@ class ControlLoop(Section):
         MaybeSeconds,
         Field(description="When the queue is emptied once; twelve time-outs after the restore if not given."),
     ] = None
+    dependency: Annotated[
+        MaybeLabel,
+        Field(description="Name of the dependency that answers them: what waits at the restore loads it then."),
+    ] = None
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from afterload.errors import UnitError
-from afterload.scenario.fields import Count, Label, MaybeFigure, Minutes, Section, Share, if_given
-from afterload.units import read_number
+from afterload.scenario.fields import Count, Label, MaybeFigure, MaybeLabel, Minutes, Ranged, Section, Share, if_given
+from afterload.units import read_number, read_share
 
 __all__ = ["STEP_NAMES", "AdmissionPlan", "Cache", "Costs", "PlanAutomation", "UncertainValue"]
 
@@ -28,10 +28,14 @@ class Cache(Section):
     """A cache in front of a dependency: it hides load while it is warm."""
 
     hit_rate: Annotated[Share, Field(lt=1, description="Share of requests that it answers at rest.")]
-    hit_rate_at_restore: Annotated[Share, Field(lt=1, description="Share that it answers just after the restore.")] = (
-        0.0
-    )
-    fill_time_min: Annotated[Minutes, Field(description="Time in which it closes 63 % of the gap.")] = 30.0
+    hit_rate_at_restore: Annotated[
+        Share,
+        Ranged("hit_at_restore", read_share),
+        Field(lt=1, description="Share that it answers just after the restore."),
+    ] = 0.0
+    fill_time_min: Annotated[
+        Minutes, Ranged("cache_fill_min"), Field(description="Time in which it closes 63 % of the gap.")
+    ] = 30.0
 
 
 class AdmissionPlan(Section):
@@ -42,8 +46,8 @@ class AdmissionPlan(Section):
     )
     floor_share: Annotated[Share, Field(description="Share of their rate that consumers keep in steps 1 to 3.")] = 0.0
     drain_share: Annotated[
-        Share, Field(gt=0, description="Share of the room at a dependency that drains get in steps 4 and 5.")
-    ] = 0.8
+        Share, Field(gt=0, description="Share of the room at a dependency, to its tested rate, that drains get.")
+    ] = 1.0
     replay_share: Annotated[Share, Field(gt=0, description="Share of that which set-aside work gets in step 5.")] = 1.0
     lifts: Annotated[
         Count, Field(ge=1, le=20, description="Equal steps, at most, in which the cap is lifted in step 6.")
@@ -71,6 +75,12 @@ class UncertainValue(Section):
         Any,
         Field(
             description="The value that the range is of, as an import writes it; where another one stands, it is left out."
+        ),
+    ] = None
+    moves_with: Annotated[
+        MaybeLabel,
+        Field(
+            description="A name: all ranges that give the same one move together, such as several queues with one demand."
         ),
     ] = None
 

@@ -54,6 +54,7 @@ __all__ = [
     "MaybeShare",
     "Minutes",
     "Quantity",
+    "Ranged",
     "Rate",
     "RatePerSecond",
     "Rates",
@@ -68,6 +69,7 @@ __all__ = [
     "label_in",
     "none_is_none",
     "quantity_of",
+    "read_instant_in",
     "section_in",
 ]
 
@@ -118,6 +120,15 @@ class Quantity:
             number = units.read_duration_min(value) / table[self.suffix]
         # Both forms of one quantity give the same number, whatever the order of the divisions.
         return float(f"{number:.15g}")
+
+
+@dataclass(frozen=True)
+class Ranged:
+    """Says that a field can have a range: which input of the coupled model it is, and how an end without a unit is read."""
+
+    model: str
+    read: Callable[[object], float] = units.read_number
+    least: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -225,7 +236,8 @@ def _none(value: Any) -> Any:
 none_is_none = BeforeValidator(_none)
 
 
-def _instant(value: Any, info: ValidationInfo) -> datetime:
+def read_instant_in(value: Any, info: ValidationInfo) -> datetime:
+    """A time with an offset; what it could be in the team's zone is said where it has none."""
     zone = (info.context or {}).get("zone")
     return units.read_instant(value, zone if isinstance(zone, tzinfo) else None)
 
@@ -245,12 +257,12 @@ Zone = Annotated[
 ]
 Instant = Annotated[
     datetime,
-    BeforeValidator(_instant),
+    BeforeValidator(read_instant_in),
     WithJsonSchema({**_STRING, "examples": ["2025-10-19T23:48-07:00"], "pattern": r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}"}),
 ]
 MaybeInstant = Annotated[
     datetime | None,
-    BeforeValidator(lambda value, info: None if value is None or value == "none" else _instant(value, info)),
+    BeforeValidator(lambda value, info: None if value is None or value == "none" else read_instant_in(value, info)),
     WithJsonSchema({"type": ["string", "null"], "examples": ["2025-10-19T23:48-07:00"]}),
 ]
 Text = Annotated[str, BeforeValidator(_text), WithJsonSchema({**_STRING, "minLength": 1, "maxLength": 20_000})]
@@ -355,6 +367,8 @@ class Section(BaseModel):
 
     short_form: ClassVar[JsonSchemaValue | None] = None  # JSON Schema of the text that from_text takes
 
+    follows: ClassVar[tuple[str, ...]] = ()  # fields without a default that follow from what else is given
+
     @classmethod
     def from_text(cls, text: str) -> dict[str, Any] | None:
         """What a short form, such as a name alone, stands for; None if the section has no short form."""
@@ -382,7 +396,8 @@ class Section(BaseModel):
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         schema = handler.resolve_ref_schema(handler(core))
         properties = schema.get("properties", {})
-        required = schema.get("required", [])
+        required = [name for name in schema.get("required", []) if name not in cls.follows]
+        schema["required"] = required
         for name, quantity in cls.quantities().items():
             if name not in properties:
                 continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -23,12 +23,15 @@ from afterload.scenario.attachments import (
     Reading,
     TimelineEvent,
     note_digest,
+    read_course,
     read_impacts,
+    read_offsets,
     read_series,
     read_timeline,
 )
 from afterload.scenario.concurrency import concurrency_problems
 from afterload.scenario.fields import Inside, Section, label_in, section_in
+from afterload.scenario.filling import filled, given_twice
 from afterload.scenario.instants import out_of_order
 from afterload.scenario.overrides import Overrides, apply_overrides, gather_overrides, locate
 from afterload.scenario.problems import Problem, dotted, nearest, problems_of
@@ -65,9 +68,10 @@ class LoadedScenario:
     """A valid scenario with the files that it names, and the way back to the lines it came from.
 
     ``digest`` is the SHA-256 of the values after overrides and of every file read; ``own_timeline`` has the entries of
-    ``postmortem.timeline``, ``readings`` the lines of ``live.log``. ``outdated`` says by path why a range is left out: its value
-    was changed since. ``files`` has the SHA-256 of each file as it was read, by the path that the scenario names it by, and
-    that of the scenario itself, read from a file, by empty text; a log that is not there yet has empty text for its SHA-256.
+    ``postmortem.timeline``, ``readings`` the lines of ``live.log``, ``series`` arrivals by queue, ``direct`` direct traffic by
+    dependency. ``outdated`` says by path why a range is left out: its value was changed since. ``files`` has the SHA-256 of each
+    file as it was read, by the path that the scenario names it by, and that of the scenario itself, read from a file, by empty
+    text; a log that is not there yet has empty text for its SHA-256. ``tree`` holds also what files and courses give.
     """
 
     scenario: Scenario
@@ -78,6 +82,7 @@ class LoadedScenario:
     readings: tuple[Reading, ...] = ()
     impacts: tuple[ImpactWindow, ...] = ()
     series: Mapping[str, ArrivalSeries] = field(default_factory=dict)
+    direct: Mapping[str, ArrivalSeries] = field(default_factory=dict)
     ranges: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     outdated: Mapping[str, str] = field(default_factory=dict)
     overrides: Mapping[str, Any] = field(default_factory=dict)
@@ -185,18 +190,18 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
         )
     wrong: list[str] = []
     data, overridden, changes = apply_overrides(tree.data, gather_overrides(overrides), Scenario, wrong)
-    changed = YamlTree(data, tree.lines, str(file))
     zone = _zone(data.get("time_zone"))
-    problems: list[Problem] = []
+    given = YamlTree(data, tree.lines, str(file))
+    read, files, problems = _attachments(given, overridden, file.resolve().parent, zone)
+    changed = filled(given, read)
+    problems += _refusals(given, overridden, given_twice(data))
     scenario: Scenario | None = None
     try:
-        scenario = Scenario.model_validate(data, context={"zone": zone})
+        scenario = Scenario.model_validate(changed.data, context={"zone": zone})
     except ValidationError as error:
         problems += problems_of(error, changed, Scenario, overridden)
     problems += _cross_checks(changed, overridden)
     ranges, left_out, found = _ranges(changed, overridden, scenario)
-    problems += found
-    read, files, found = _attachments(changed, overridden, file.resolve().parent, zone)
     problems += found
     problems += _unread_queue(changed, overridden, _rows(read.get(("live", "log"))))
     if wrong:
@@ -216,7 +221,8 @@ def _load(tree: YamlTree, file: Path, name: str, overrides: Overrides) -> Loaded
         own_timeline=_rows(read.get(("postmortem", "timeline"))),
         readings=_rows(read.get(("live", "log"))),
         impacts=_rows(read.get(("incident", "impacts"))),
-        series={str(key[1]): item.rows for key, item in read.items() if isinstance(item.rows, ArrivalSeries)},
+        series=_series(read, "queues"),
+        direct=_series(read, "dependencies"),
         ranges=ranges,
         outdated=left_out,
         overrides=changes,
@@ -236,6 +242,12 @@ def as_written(value: Any) -> Any:
     if isinstance(value, WrittenInt | WrittenFloat) and value.text != str(plain(value)):
         return ["written", value.text]
     return plain(value)
+
+
+def _series(read: Mapping[DataPath, Attachment], part: str) -> dict[str, ArrivalSeries]:
+    return {
+        str(key[1]): item.rows for key, item in read.items() if key[0] == part and isinstance(item.rows, ArrivalSeries)
+    }
 
 
 def _rows(attachment: Attachment | None) -> Any:
@@ -276,39 +288,37 @@ class _Checker:
         return {name: item for name, item in items.items() if isinstance(item, dict)}
 
 
+def _refusals(
+    tree: YamlTree, overridden: Mapping[DataPath, str], wrong: Iterable[tuple[DataPath, str, str]]
+) -> list[Problem]:
+    check = _Checker(tree, overridden)
+    for problem in wrong:
+        check.refuse(*problem)
+    return check.problems
+
+
 def _cross_checks(tree: YamlTree, overridden: Mapping[DataPath, str]) -> list[Problem]:
     check = _Checker(tree, overridden)
-    known = tree.data.get("dependencies", {})
-    names = [str(name) for name in known] if isinstance(known, dict) else []
     for part in ("dependencies", "queues", "call_stacks", "clients", "fleets", "worker_pools"):
         items = tree.data.get(part)
         for name in items if isinstance(items, dict) else ():
             if str(name) != str(name).strip() and str(name).strip():
                 check.refuse((part, name), f"the name {name!r} begins or ends with a space", repr(str(name).strip()))
-    for part in ("queues", "call_stacks", "clients"):
-        for name, item in check.named(part).items():
-            wanted = label_in(item.get("dependency"))
-            # Where dependencies is no mapping, that is said already, and every reference would be wrong.
-            if wanted is not None and wanted not in names and isinstance(known, dict):
-                near = nearest(wanted, names)
-                check.refuse(
-                    (part, name, "dependency"),
-                    f"{wanted!r} is not one of the dependencies{f'; nearest: {near}' if near else ''}",
-                    f"one of {', '.join(names)}" if names else "a name that stands under dependencies",
-                )
-    fleets = tree.data.get("fleets", {})
-    for name, item in check.named("queues").items():
-        wanted = label_in(item.get("fleet"))
-        if wanted is not None and isinstance(fleets, dict) and wanted not in fleets:
-            near = nearest(wanted, map(str, fleets))
+    for path, wanted, part in _references(check):
+        known = tree.data.get(part, {})
+        names = [str(name) for name in known] if isinstance(known, dict) else []
+        # Where that part is no mapping, that is said already, and every reference would be wrong.
+        if wanted is not None and wanted not in names and isinstance(known, dict):
+            near = nearest(wanted, names)
+            words = part.replace("_", " ")
             check.refuse(
-                ("queues", name, "fleet"),
-                f"{wanted!r} is not one of the fleets{f'; nearest: {near}' if near else ''}",
-                f"one of {', '.join(map(str, fleets))}" if fleets else "a name that stands under fleets",
+                path,
+                f"{wanted!r} is not one of the {words}{f'; nearest: {near}' if near else ''}",
+                f"one of {', '.join(names)}" if names else f"a name that stands under {part}",
             )
     if not any(tree.data.get(part) not in (None, {}, "none") for part in COMPUTED):
         check.refuse((), "holds nothing to compute", f"at least one of {', '.join(COMPUTED[:-1])} and {COMPUTED[-1]}")
-    _live_queue(check)
+    _client_owners(check)
     _client_modes(check)
     _service_ranges(check)
     _evidence_paths(check)
@@ -317,38 +327,37 @@ def _cross_checks(tree: YamlTree, overridden: Mapping[DataPath, str]) -> list[Pr
     return check.problems
 
 
+def _references(check: _Checker) -> Iterator[tuple[DataPath, str | None, str]]:
+    """Every name of another part: where it stands, the name, and the part that it is of."""
+    for part in ("queues", "call_stacks", "control_loops"):
+        for name, item in check.named(part).items():
+            yield (part, name, "dependency"), label_in(item.get("dependency")), "dependencies"
+    for name, item in check.named("queues").items():
+        yield ("queues", name, "fleet"), label_in(item.get("fleet")), "fleets"
+        calls = item.get("calls")
+        for place, call in enumerate(calls if isinstance(calls, list | tuple) else ()):
+            inner = isinstance(call, dict)
+            where: DataPath = ("queues", name, "calls", place, *(("dependency",) if inner else ()))
+            yield where, label_in(call.get("dependency") if inner else call), "dependencies"
+    for name, item in check.named("clients").items():
+        for key, part in (("dependency", "dependencies"), ("queue", "queues"), ("call_stack", "call_stacks")):
+            yield ("clients", name, key), label_in(item.get(key)), part
+    live, telemetry = check.tree.data.get("live"), check.tree.data.get("telemetry")
+    if isinstance(live, dict):
+        yield ("live", "queue"), label_in(live.get("queue")), "queues"
+    for place, entry in enumerate(telemetry if isinstance(telemetry, list) else ()):
+        if isinstance(entry, dict):
+            yield ("telemetry", place, "queue"), label_in(entry.get("queue")), "queues"
+
+
 def _evidence_paths(check: _Checker) -> None:
-    """Evidence speaks for a value of this file, telemetry for one of its queues."""
+    """Evidence speaks for a value of this file."""
     for path in check.named("evidence"):
         try:
             locate(check.tree.data, path, Scenario)
         except OverrideError as problem:
             words = str(problem).removeprefix(f"{path}: ")
             check.refuse(("evidence", path), f"is evidence for nothing: {words}", "the path of a value of this file")
-    queues, telemetry = check.tree.data.get("queues"), check.tree.data.get("telemetry")
-    known = [str(name) for name in queues] if isinstance(queues, dict) else []
-    for place, item in enumerate(telemetry if isinstance(telemetry, list) else ()):
-        wanted = label_in(item.get("queue")) if isinstance(item, dict) else None
-        if wanted is not None and wanted not in known:
-            near = nearest(wanted, known)
-            check.refuse(
-                ("telemetry", place, "queue"),
-                f"{wanted!r} is not one of the queues{f'; nearest: {near}' if near else ''}",
-                f"one of {', '.join(known)}" if known else "a name that stands under queues",
-            )
-
-
-def _live_queue(check: _Checker) -> None:
-    """The live chapter follows a queue of this file."""
-    live, queues = check.tree.data.get("live"), check.tree.data.get("queues", {})
-    wanted = label_in(live.get("queue")) if isinstance(live, dict) else None
-    if wanted is not None and isinstance(queues, dict) and wanted not in queues:
-        near = nearest(wanted, map(str, queues))
-        check.refuse(
-            ("live", "queue"),
-            f"{wanted!r} is not one of the queues{f'; nearest: {near}' if near else ''}",
-            f"one of {', '.join(map(str, queues))}" if queues else "a name that stands under queues",
-        )
 
 
 def _unread_queue(tree: YamlTree, overridden: Mapping[DataPath, str], readings: tuple[Reading, ...]) -> list[Problem]:
@@ -361,6 +370,28 @@ def _unread_queue(tree: YamlTree, overridden: Mapping[DataPath, str], readings: 
             ("live", "log"), f"holds no reading of {wanted!r}", f"a log of that queue; it has {', '.join(names)}"
         )
     return check.problems
+
+
+def _client_owners(check: _Checker) -> None:
+    """A client is of one queue or of one call stack, and calls what that calls."""
+    data = check.tree.data
+    for name, item in check.named("clients").items():
+        queue, stack, called = (label_in(item.get(key)) for key in ("queue", "call_stack", "dependency"))
+        if queue is not None and stack is not None:
+            check.refuse(("clients", name, "call_stack"), "stands beside queue", "one of the two")
+        for part, owner in (("queues", queue), ("call_stacks", stack)):
+            found = check.named(part).get(owner or "")
+            if found is None or called is None or called not in (data.get("dependencies") or {}):
+                continue
+            calls = found.get("calls")
+            names = [each.get("dependency") if isinstance(each, dict) else each for each in calls or ()]
+            known = [label_in(each) for each in (found.get("dependency"), *names)]
+            if called not in known:
+                check.refuse(
+                    ("clients", name, "dependency"),
+                    f"{called!r} is not called by {owner}",
+                    f"what {part}.{owner} calls",
+                )
 
 
 def _client_modes(check: _Checker) -> None:
@@ -464,10 +495,17 @@ def _attachments(
         (("postmortem", "timeline"), account.get("timeline"), read_timeline),
         (("live", "log"), live.get("log"), read_readings),
     ]
-    for name, queue in check.named("queues").items():
-        rate = queue.get("arrival_rate")
-        if isinstance(rate, dict):
-            wanted.append((("queues", name, "arrival_rate", "series"), rate.get("series"), read_series))
+    inside: tuple[tuple[str, str, str, Reader], ...] = (
+        ("queues", "arrival_rate", "series", read_series),
+        ("queues", "consumer_course", "series", read_course),
+        ("queues", "stream", "offsets", read_offsets),
+        ("dependencies", "direct_rate", "series", read_series),
+        ("dependencies", "capacity_course", "series", read_course),
+    )
+    for part, section, key, reader in inside:
+        for name, item in check.named(part).items():
+            if isinstance(holder := item.get(section), dict):
+                wanted.append(((part, name, section, key), holder.get(key), reader))
     wanted.append((("compare_with",), tree.data.get("compare_with"), note_digest))
     for part in ("exports", "telemetry"):
         items = tree.data.get(part)

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from afterload.errors import UnitError
-from afterload.scenario.fields import Section
+from afterload.scenario.fields import Inside, Ranged, Section, section_in
 from afterload.scenario.problems import nearest
-from afterload.scenario.schema import Scenario
+from afterload.scenario.schema import ArrivalRate, Scenario
 from afterload.units import read_duration_min as read_minutes
-from afterload.units import read_number, read_rate_per_min, read_share
+from afterload.units import read_rate_per_min
 
-__all__ = ["RANGED", "outdated", "read_range"]
+__all__ = ["RANGED", "outdated", "read_range", "split_range"]
+
+
+def _ranged(section: type[Section], above: str = "") -> Iterator[tuple[str, Ranged]]:
+    for name, field in section.model_fields.items():
+        path, below = f"{above}{section.base(name)}", section_in(field.annotation)
+        for marker in field.metadata:
+            if isinstance(marker, Ranged):
+                yield path, marker
+        if isinstance(below, type):
+            yield from _ranged(below, f"{path}.")
+
 
 # What can have a range, by part of the scenario; incident.outage stands for the time from trigger to restore.
-RANGED: Mapping[str, tuple[str, ...]] = {
-    "queues": (
-        "arrival_rate", "service_rate", "attempts_while_failing", "backlog_before", "age_limit", "superseded_share",
-    ),
-    "dependencies": ("capacity", "tested_rate", "direct_rate", "attempts_while_failing", "goodput_while_collapsed"),
-    "fleets": ("running", "needed", "launches_from"),
-}  # fmt: skip
+RANGED: Mapping[str, Mapping[str, Ranged]] = {
+    part: found
+    for part, field in Scenario.model_fields.items()
+    if isinstance(kind := section_in(field.annotation), Inside) and (found := dict(_ranged(kind.section)))
+}
 # What follows the digits of a quantity.
 _UNIT = re.compile(r"[\d.,_]+(\s*[^\d\s.,_].*)")
 _FACTOR = re.compile(r"(\d+(?:\.\d+)?)\s*%")
@@ -37,16 +46,36 @@ def _factor(value: Any) -> float:
     return float(match[1]) / 100
 
 
-def _reader(section: Section, field: str) -> tuple[float | None, Callable[[Any], float]]:
-    """The likely value of a field in the unit that it holds, and how its ends are read."""
-    name = type(section).keys()[field]
-    quantity = type(section).quantities().get(name)
-    value = getattr(section, name)
-    if field == "arrival_rate":
-        return (value.constant_per_min, read_rate_per_min) if value.constant_per_min is not None else (1.0, _factor)
-    if quantity is not None:
-        return value, lambda text: quantity.read(text, None)
-    return value, read_share if "share" in field or "goodput" in field else read_number
+def split_range(scenario: Scenario, path: str) -> tuple[str, str, str] | None:
+    """Part, name and field of a value that can have a range; None if this scenario has no such value."""
+    part, _, rest = path.partition(".")
+    for name in getattr(scenario, part) if part in RANGED else ():
+        field = rest.removeprefix(f"{name}.")
+        if field != rest and field in RANGED[part]:
+            return part, name, field
+    return None
+
+
+def _likely(scenario: Scenario, path: str) -> tuple[float | None, Callable[[Any], float], float] | None:
+    """The likely value in the unit that its field holds, how its ends are read, and their least; None if there is none."""
+    if path == "incident.outage":
+        return scenario.incident.outage_min, read_minutes, 0.0
+    places = split_range(scenario, path)
+    if places is None:
+        return None
+    part, name, field = places
+    marker, section = RANGED[part][field], getattr(scenario, part)[name]
+    *above, last = field.split(".")
+    for key in above:
+        section = getattr(section, key)
+        if section is None:
+            return None, marker.read, marker.least
+    attribute = type(section).keys()[last]
+    value, quantity = getattr(section, attribute), type(section).quantities().get(attribute)
+    if isinstance(value, ArrivalRate):
+        constant = value.constant_per_min
+        return (1.0, _factor, 0.0) if constant is None else (constant, read_rate_per_min, 0.0)
+    return value, (marker.read if quantity is None else lambda text: quantity.read(text, None)), marker.least
 
 
 def _as_written(end: Any, likely: float, read: Callable[[Any], float]) -> str:
@@ -60,28 +89,16 @@ def _as_written(end: Any, likely: float, read: Callable[[Any], float]) -> str:
 
 def read_range(scenario: Scenario, path: str) -> tuple[float, float, float]:
     """Low, likely and high of one uncertain value. Raises :class:`UnitError` that says what is wrong with it."""
-    item = scenario.uncertain[path]
-    part, _, rest = path.partition(".")
-    name, _, field = rest.rpartition(".")
-    if path == "incident.outage":
-        likely: float | None = scenario.incident.outage_min
-        read: Callable[[Any], float] = read_minutes
-    else:
-        named = getattr(scenario, part, {}) if part in RANGED else {}
-        if part not in RANGED or name not in named or field not in RANGED[part]:
-            known = [
-                "incident.outage",
-                *(f"{p}.{n}.{f}" for p in RANGED for n in getattr(scenario, p) for f in RANGED[p]),
-            ]
-            near = nearest(path, known)
-            raise UnitError(
-                f"{path!r} cannot have a range{f'; nearest: {near}' if near else ''}", ", ".join(known[:12])
-            )
-        likely, read = _reader(named[name], field)
+    item, found = scenario.uncertain[path], _likely(scenario, path)
+    if found is None:
+        known = ["incident.outage", *(f"{p}.{n}.{f}" for p in RANGED for n in getattr(scenario, p) for f in RANGED[p])]
+        near = nearest(path, known)
+        raise UnitError(f"{path!r} cannot have a range{f'; nearest: {near}' if near else ''}", ", ".join(known[:12]))
+    likely, read, least = found
     if likely is None:
         raise UnitError(f"{path} has no value in the scenario", "the likely value there, and its ends here")
     low, high = read(item.low), read(item.high)
-    if field == "attempts_while_failing" and low < 1:
+    if low < least:
         raise UnitError(f"low {item.low!s} is less than one attempt a request", "1 or more")
     if not low <= likely <= high:
         value = _as_written(item.low, likely, read)
@@ -101,22 +118,14 @@ def outdated(scenario: Scenario, path: str) -> str:
     judged here. Raises :class:`UnitError` where ``of`` cannot be read.
     """
     item, evidence = scenario.uncertain[path], scenario.evidence.get(path)
-    part, _, rest = path.partition(".")
-    name, _, field = rest.rpartition(".")
     given = item.of if item.of is not None else evidence.value if evidence is not None and evidence.file else None
-    likely: float | None
-    read: Callable[[Any], float]
-    if given is None:
+    found = _likely(scenario, path)
+    if given is None or found is None:
         return ""
-    if path == "incident.outage":
-        likely, read = scenario.incident.outage_min, read_minutes
-    elif part not in RANGED or field not in RANGED[part] or name not in getattr(scenario, part):
-        return ""
-    elif field == "arrival_rate":
+    likely, read, _ = found
+    if read is _factor:
         # A profile or series has no one rate: a range of a rate is not of it.
-        likely, read = scenario.queues[name].arrival_rate.constant_per_min, read_rate_per_min
-    else:
-        likely, read = _reader(getattr(scenario, part)[name], field)
+        likely, read = None, read_rate_per_min
     if item.of is None:
         try:
             low, was, high = read(item.low), read(given), read(item.high)

@@ -9,6 +9,15 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from afterload import limits
 from afterload.errors import UnitError
+from afterload.scenario.bounds_schema import (
+    ConnectionPool,
+    ConsumerCount,
+    QueueCall,
+    ReturningUsers,
+    Scaling,
+    ShareCourse,
+    StreamShards,
+)
 from afterload.scenario.capacity_schema import ControlLoop, Pollers, Removal, TargetGroup
 from afterload.scenario.coupled_schema import AdmissionPlan, Cache, Costs, PlanAutomation, UncertainValue
 from afterload.scenario.evidence_schema import Evidence, Export, Live, Postmortem, Telemetry
@@ -28,6 +37,7 @@ from afterload.scenario.fields import (
     MaybeShare,
     Minutes,
     Quantity,
+    Ranged,
     Rate,
     RatePerSecond,
     Rates,
@@ -40,6 +50,7 @@ from afterload.scenario.fields import (
 )
 from afterload.scenario.retry_schema import Idempotency, RetryLimit, WorkerPool
 from afterload.scenario.shared_schema import Shared
+from afterload.units import read_share
 
 __all__ = [
     "REMOVAL_PROCESSES",
@@ -100,12 +111,38 @@ class ArrivalRate(Section):
         return self
 
 
+class DirectRate(ArrivalRate):
+    """Direct traffic a minute: one constant, 24 hourly rates of a day, or a CSV series."""
+
+    highest_per_min: Annotated[
+        MaybeRate, Field(description="With a series: the rate to leave room for; the highest of the file if not given.")
+    ] = None
+
+    @property
+    def peak_per_min(self) -> float:
+        """The highest rate that there is."""
+        rates = (self.constant_per_min, self.highest_per_min, *(self.hour_of_day_per_min or ()))
+        return max((rate for rate in rates if rate is not None), default=0.0)
+
+
 class Incident(Section):
     """One event: when the dependency failed and when it was back."""
 
+    follows = ("trigger", "restored_at")
+
     name: Annotated[Label, Field(description="What people call the event.")]
-    trigger: Annotated[Instant, Field(description="When the dependency failed, with an offset.")]
-    restored_at: Annotated[Instant, Field(description="When the dependency was back, with an offset.")]
+    trigger: Annotated[
+        Instant,
+        Field(
+            description="When the dependency failed, with an offset; where a capacity course falls below 100 % if not given."
+        ),
+    ]
+    restored_at: Annotated[
+        Instant,
+        Field(
+            description="When the dependency was back, with an offset; where capacity courses are at 100 % again if not given."
+        ),
+    ]
     timeline: Annotated[MaybePath, Field(description="CSV of events: at, end, subsystem, kind, event.")] = None
     impacts: Annotated[MaybePath, Field(description="CSV of impact windows: service, start, end.")] = None
     source: Annotated[MaybeLabel, Field(description="Where the times come from.")] = None
@@ -127,26 +164,81 @@ class Incident(Section):
 class Dependency(Section):
     """What queues drain into: a database, a table, a partner's interface."""
 
-    tested_rate_per_min: Annotated[Rate, Field(description="Items a minute that a load test has shown it to bear.")]
-    direct_rate_per_min: Annotated[
-        Rate, Field(description="Items a minute that reach it directly, beside any queue.")
-    ] = 0.0
+    tested_rate_per_min: Annotated[
+        Rate, Ranged("capacity_per_min"), Field(description="Items a minute that a load test has shown it to bear.")
+    ]
+    operate_up_to_per_min: Annotated[
+        MaybeRate,
+        Ranged("room_per_min"),
+        if_given(gt=0),
+        Field(
+            description="Rate up to which operators may load it; the tested rate if not given, beyond which it is a risk."
+        ),
+    ] = None
+    direct_rate: Annotated[
+        DirectRate,
+        Quantity("rate", "per_min", whole_name=True),
+        Ranged("fresh_per_min"),
+        Field(
+            description="Items a minute that reach it directly, beside any queue: a rate, hour_of_day or series; 0 if not given."
+        ),
+    ] = DirectRate(constant_per_min=0.0)
+    returning_users: Annotated[
+        ReturningUsers | None, none_is_none, Field(description="Direct traffic that comes on top at the restore.")
+    ] = None
     capacity_per_min: Annotated[
         MaybeRate,
+        Ranged("capacity_per_min"),
         if_given(gt=0),
-        Field(description="Attempts a minute above which it collapses; the tested rate if not given."),
+        Field(description="Attempts a minute that it bears; the tested rate if not given."),
+    ] = None
+    above_capacity: Annotated[
+        Literal["collapse", "throttle"],
+        Field(description="What it does above that: it collapses, or rejects what is above and does its full work."),
+    ] = "collapse"
+    throttles_at_per_min: Annotated[
+        MaybeRate,
+        Ranged("throttle_per_min"),
+        if_given(gt=0),
+        Field(
+            description="Requests a minute above which it rejects, beside what it does above its capacity; none: no limit."
+        ),
+    ] = None
+    capacity_course: Annotated[
+        ShareCourse | None,
+        none_is_none,
+        Field(
+            description="Share of its capacity over time, for a partial outage or a second dip; none: all from the restore on."
+        ),
     ] = None
     control_rate_per_min: Annotated[
-        Rate, Field(description="Control-loop traffic (leases, health pings) that is admitted first.")
+        Rate,
+        Ranged("control_per_min"),
+        Field(description="Control-loop traffic (leases, health pings) that is admitted first."),
     ] = 0.0
+    control_backlog: Annotated[
+        Count,
+        Ranged("control_backlog"),
+        Field(
+            description="Control-loop requests that wait at the restore, beside those of control_loops that name it."
+        ),
+    ] = 0
+    control_catch_up_rate_per_min: Annotated[
+        MaybeRate,
+        if_given(gt=0),
+        Field(description="Rate at which those come, beside control traffic; its whole capacity if not given."),
+    ] = None
     attempts_while_failing: Annotated[
         MaybeNumber,
+        Ranged("attempts_failing", least=1.0),
         Field(
             description="Attempts that one direct request costs while it fails; from clients and stacks if not given."
         ),
     ] = None
     goodput_while_collapsed: Annotated[
-        Share, Field(description="Share of its capacity that still does useful work while it is collapsed.")
+        Share,
+        Ranged("goodput_share", read_share),
+        Field(description="Share of its capacity that still does useful work while it is collapsed."),
     ] = 0.0
     state_at_restore: Annotated[
         Literal["healthy", "collapsed"], Field(description="The state in which the recovery starts.")
@@ -161,6 +253,11 @@ class Dependency(Section):
         ),
     ] = None
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
+
+    @property
+    def direct_rate_per_min(self) -> float:
+        """Direct traffic at its highest."""
+        return self.direct_rate.peak_per_min
 
 
 class Resources(Section):
@@ -205,30 +302,6 @@ class RampUp(Section):
         return value
 
 
-class StreamShards(Section):
-    """A stream read shard by shard: the slowest shard decides when the backlog is gone."""
-
-    shards: Annotated[Count, Field(ge=1, description="Shards or partitions.")]
-    parallelisation: Annotated[Count, Field(ge=1, description="Batches in work at once for one shard.")] = 1
-    batch_size: Annotated[Count, Field(ge=1, description="Records in one batch.")]
-    batch_time_s: Annotated[Seconds, Field(gt=0, description="Time that one batch takes.")]
-    hottest_share: Annotated[
-        MaybeShare, Field(description="Share of the records on the busiest shard; none: evenly spread.")
-    ] = None
-    retries: Annotated[
-        MaybeCount,
-        Field(description="Retries of a failing batch; none: without end, which blocks its shard."),
-    ] = None
-
-    @field_validator("hottest_share")
-    @classmethod
-    def _at_least_even(cls, value: float | None, info: ValidationInfo) -> float | None:
-        shards = info.data.get("shards")
-        if value is not None and shards and value < 1 / shards * (1 - 1e-9):
-            raise UnitError(f"{value:g} is less than an even share of {shards} shards, {1 / shards:g}", "that or more")
-        return value
-
-
 class Queue(Section):
     """Deferred work and its consumers."""
 
@@ -242,15 +315,23 @@ class Queue(Section):
     arrival_rate: Annotated[
         ArrivalRate,
         Quantity("rate", "per_min", whole_name=True),
+        Ranged("arrivals"),
         Field(description="New items a minute: a rate, hour_of_day (24 rates) or series (a CSV file)."),
     ]
     service_rate_per_min: Annotated[
-        Rate, Field(gt=0, description="Items a minute that the consumers sustain after the restore.")
+        Rate,
+        Ranged("service_rate_per_min"),
+        Field(gt=0, description="Items a minute that the consumers sustain after the restore."),
     ]
-    backlog_before: Annotated[Count, Field(description="Items already waiting at the trigger.")] = 0
+    backlog_before: Annotated[
+        Count, Ranged("backlog_before"), Field(description="Items already waiting at the trigger.")
+    ] = 0
     during_outage: Annotated[
-        Literal["defer", "reject"],
-        Field(description="What happens to new work in the outage: it waits (defer) or is refused (reject)."),
+        Literal["defer", "reject", "receive"],
+        Field(
+            description="What happens to new work in the outage: it waits (defer), is refused (reject), or consumers go on "
+            "receiving it and fail (receive)."
+        ),
     ] = "defer"
     served_in_outage_per_min: Annotated[
         Rate, Field(description="Items a minute still served in the outage; zero for a standstill.")
@@ -261,7 +342,9 @@ class Queue(Section):
     sideline_after_min: Annotated[
         MaybeMinutes, Field(description="With fresh_first: work older than this is set aside for later.")
     ] = None
-    age_limit_min: Annotated[MaybeMinutes, Field(description="Work older than this is expired; none: no limit.")] = None
+    age_limit_min: Annotated[
+        MaybeMinutes, Ranged("max_age_min"), Field(description="Work older than this is expired; none: no limit.")
+    ] = None
     on_failure_destination: Annotated[
         MaybeLabel, Field(description="Where expired work is recorded; none: it is lost.")
     ] = None
@@ -276,7 +359,9 @@ class Queue(Section):
         Field(description="Age at which an item is worth nothing any more; none: it keeps its worth."),
     ] = None
     superseded_share: Annotated[
-        Share, Field(description="Share of the backlog that later work makes unnecessary and consumers drop.")
+        Share,
+        Ranged("superseded_share", read_share),
+        Field(description="Share of the backlog that later work makes unnecessary and consumers drop."),
     ] = 0.0
     supersedable_share: Annotated[
         MaybeShare,
@@ -295,6 +380,26 @@ class Queue(Section):
         if_given(ge=1),
         Field(description="Reserved concurrency of the function, which bounds what is worked on at once."),
     ] = None
+    consumers: Annotated[
+        ConsumerCount | None, none_is_none, Field(description="Number of consumers, and what each has in work at once.")
+    ] = None
+    connection_pool: Annotated[
+        ConnectionPool | None, none_is_none, Field(description="Connections that the consumers share; none: no limit.")
+    ] = None
+    start_spread_min: Annotated[
+        MaybeMinutes,
+        Ranged("start_spread_min"),
+        if_given(gt=0),
+        Field(
+            description="Time after the restore over which consumers start, each with a call; none: at once, at their rate."
+        ),
+    ] = None
+    autoscaler: Annotated[
+        Scaling | None, none_is_none, Field(description="What sets the number of replicas; none: it does not change.")
+    ] = None
+    consumer_course: Annotated[
+        ShareCourse | None, none_is_none, Field(description="Share of the service rate over time; none: all of it.")
+    ] = None
     provisioned_pollers: Annotated[
         Pollers | None,
         none_is_none,
@@ -311,8 +416,16 @@ class Queue(Section):
         StreamShards | None, none_is_none, Field(description="For streams: shards and their batches.")
     ] = None
     dependency: Annotated[MaybeLabel, Field(description="Name of the dependency that the consumers call.")] = None
+    calls: Annotated[
+        tuple[QueueCall, ...],
+        Field(max_length=50, description="Instead of dependency: several, in the order in which an item calls them."),
+    ] = ()
+    fan_out: Annotated[
+        bool, Field(strict=True, description="True if an item makes its calls all at once, not one after the other.")
+    ] = False
     attempts_while_failing: Annotated[
         MaybeNumber,
+        Ranged("attempts_failing", least=1.0),
         Field(description="Attempts that one item costs while the dependency fails; from its clients if not given."),
     ] = None
     max_receives: Annotated[
@@ -358,6 +471,25 @@ class Queue(Section):
             raise UnitError(f"goes with order fresh_first, not {info.data['order']}", "order: fresh_first, or none")
         return value
 
+    @field_validator("calls")
+    @classmethod
+    def _instead_of_dependency(cls, value: tuple[QueueCall, ...], info: ValidationInfo) -> tuple[QueueCall, ...]:
+        if value and info.data.get("dependency") is not None:
+            raise UnitError("stands beside dependency", "one of the two")
+        names = [call.dependency for call in value]
+        if len(set(names)) < len(names):
+            raise UnitError("names a dependency twice", "each once, with per_item for several calls")
+        return value
+
+    @property
+    def all_calls(self) -> tuple[QueueCall, ...]:
+        """What one item calls, in order."""
+        return self.calls or (() if self.dependency is None else (QueueCall(dependency=self.dependency),))
+
+    def calls_of(self, dependency: str) -> float:
+        """Calls that one item makes of a dependency."""
+        return sum(call.per_item for call in self.all_calls if call.dependency == dependency)
+
     @property
     def concurrency_limit(self) -> int | None:
         """Items in work at once that nothing passes: the least of cap, reserved concurrency and pollers; None: no limit."""
@@ -369,7 +501,7 @@ class Queue(Section):
         )
         return min((limit for limit in limits_given if limit is not None), default=None)
 
-    @field_validator("drain_cap", "reserved_concurrency", "provisioned_pollers", "ramp")
+    @field_validator("drain_cap", "reserved_concurrency", "consumers", "provisioned_pollers", "ramp")
     @classmethod
     def _needs_item_time(cls, value: Any, info: ValidationInfo) -> Any:
         if value is not None and info.data.get("item_time_s", 0) is None:
@@ -439,7 +571,16 @@ class Client(Section):
         if_given(gt=0),
         Field(description="Clients restarted a minute when all have to be; none: all at once."),
     ] = None
-    dependency: Annotated[MaybeLabel, Field(description="Name of the dependency called.")] = None
+    dependency: Annotated[
+        MaybeLabel, Field(description="Name of the dependency called; that of its queue or call stack if not given.")
+    ] = None
+    queue: Annotated[
+        MaybeLabel,
+        Field(
+            description="Name of the queue whose consumers they are; none: they stand for all callers of the dependency."
+        ),
+    ] = None
+    call_stack: Annotated[MaybeLabel, Field(description="Name of the call stack whose last layer they are.")] = None
     source: Annotated[MaybeLabel, Field(description="Where the figures come from.")] = None
 
     @field_validator("max_attempts")
@@ -536,8 +677,12 @@ class Fleet(Section):
     """Machines or tasks that serve, and how fast more can be had."""
 
     owner: Annotated[MaybeLabel, Field(description="Who carries out the changes.")] = None
-    running: Annotated[Count, Field(le=1_000_000, description="Instances in service at the restore.")]
-    needed: Annotated[Count, Field(le=1_000_000, description="Instances needed to serve the load of the recovery.")]
+    running: Annotated[
+        Count, Ranged("running"), Field(le=1_000_000, description="Instances in service at the restore.")
+    ]
+    needed: Annotated[
+        Count, Ranged("needed"), Field(le=1_000_000, description="Instances needed to serve the load of the recovery.")
+    ]
     launch: Annotated[LaunchLimits, Field(description="Launch limits; the published ones if not given.")] = (
         LaunchLimits()
     )
@@ -546,7 +691,9 @@ class Fleet(Section):
         Field(description="All that can remove capacity by itself; [] for none; leave out if not known."),
     ] = None
     launches_from_min: Annotated[
-        Minutes, Field(description="Time after the restore until launches begin to succeed.")
+        Minutes,
+        Ranged("launches_from_min"),
+        Field(description="Time after the restore until launches begin to succeed."),
     ] = 0.0
     removal_rate_per_min: Annotated[
         Rate, Field(description="Instances a minute that automation removes until launches succeed.")

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from afterload.coupling import CoupledEstimate, couple, estimate_recovery
 from afterload.errors import AfterloadError, InputError, ScenarioError
 from afterload.estimates import Estimates, estimate
 from afterload.findings.backlog_bands import BacklogBand, backlog_bands
 from afterload.plan import Plan
 from afterload.plan.build import planning
 from afterload.plan.worth import edited
+from afterload.recovery.build import couple
+from afterload.recovery.result import CoupledEstimate, estimate_recovery
 from afterload.scenario import LoadedScenario, Problem
 from afterload.scenario.fields import QUOTES
 from afterload.scenario.load import load_scenario_tree

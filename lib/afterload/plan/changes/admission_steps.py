@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from afterload.coupling import admission_of
 from afterload.estimates import Estimates
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, owner_of, where
 from afterload.plan.loads import DependencyLoad, recovery_loads
+from afterload.recovery.admission import admission_of
 from afterload.scenario.coupled_schema import AdmissionPlan
 from afterload.units import format_duration, format_rate, format_share
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterload import limits
-from afterload.estimates import CapEstimate, Estimates, QueueEstimate
+from afterload.estimates import Estimates, QueueEstimate
 from afterload.plan.change import (
     DO,
     IN_PLACE,
@@ -20,6 +20,7 @@ from afterload.plan.change import (
     where,
 )
 from afterload.plan.changes.dlq_receives import dead_letter_arn, dead_lettered
+from afterload.recovery.rates import CapEstimate
 from afterload.scenario import Queue
 from afterload.units import format_duration, format_rate
 

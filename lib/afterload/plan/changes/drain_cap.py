@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from afterload import limits
-from afterload.estimates import CapEstimate, Estimates, QueueEstimate
+from afterload.estimates import Estimates, QueueEstimate
 from afterload.model.backlog import cap_rate_per_min
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, quoted, where
 from afterload.plan.terraform import resource
+from afterload.recovery.rates import CapEstimate, cap_steps
 from afterload.scenario import Queue
 from afterload.scenario.capacity_schema import Pollers
 from afterload.units import format_duration, format_rate
@@ -40,15 +41,10 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     )
     drains = f"It has {today} and drains at {format_rate(cap.drain_rate_per_min)} ({line})"
     evidence = f"{drains}; {room}.{_others(estimates, item, cap)}"
-    safe, is_capped = cap.safe_concurrency, _is_capped(queue, cap.safe_concurrency)
-    least, most = (limits.whole(f"lambda.sqs.max_concurrency.{end}") for end in ("minimum", "maximum"))
-    pollers = queue.provisioned_pollers
-    if pollers is not None:
-        each = limits.whole("lambda.sqs.poller.concurrency")
-        safe, least = safe // each * each, each * limits.whole("lambda.sqs.pollers.minimum")
-    elif queue.service == "sqs-lambda":
-        safe = min(safe, most)
-    least = least if queue.service == "sqs-lambda" else 1
+    safe, is_capped = cap.safe_concurrency, _is_capped(queue, cap)
+    pollers, steps = queue.provisioned_pollers, cap_steps(queue)
+    at_once = cap_rate_per_min(1.0, queue.item_time_s or 1.0)
+    least = 1 if steps is None else round(steps.least * steps.each_per_min / at_once)
     if not is_capped and _fits(estimates, item, cap):
         bounded = cap_rate_per_min(safe, queue.item_time_s or 1.0) if safe >= least else 0.0
         if bounded < cap.drain_rate_per_min * (1 - 1e-9):
@@ -73,8 +69,9 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     )  # fmt: skip
 
 
-def _is_capped(queue: Queue, safe: int) -> bool:
-    return queue.concurrency_limit is not None and queue.concurrency_limit <= safe
+def _is_capped(queue: Queue, cap: CapEstimate) -> bool:
+    limit = queue.concurrency_limit
+    return limit is not None and cap_rate_per_min(limit, queue.item_time_s or 1.0) <= cap.part_per_min * (1 + 1e-9)
 
 
 def _fits(estimates: Estimates, item: QueueEstimate, cap: CapEstimate) -> bool:

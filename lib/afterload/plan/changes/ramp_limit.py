@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from afterload import limits
-from afterload.estimates import CapEstimate, Estimates, QueueEstimate
+from afterload.estimates import Estimates, QueueEstimate
 from afterload.model.backlog import cap_rate_per_min
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, owner_of, quoted, where
-from afterload.scenario import Dependency, Queue
+from afterload.recovery.rates import CapEstimate, room_at
+from afterload.scenario import Queue, Scenario
 from afterload.units import format_duration, format_rate
 
 __all__ = ["CHANGE"]
@@ -38,14 +39,12 @@ class _Room:
         return self.end - (self.end - self.start) * math.exp(-minutes / self.fill_min)
 
 
-def _room(dependency: Dependency) -> _Room:
-    direct = dependency.direct_rate_per_min
-    room = dependency.tested_rate_per_min - dependency.control_rate_per_min - direct
-    cache = dependency.cache
+def _room(scenario: Scenario, name: str) -> _Room:
+    room, cache = room_at(scenario, name), scenario.dependencies[name].cache
     if cache is None or cache.fill_time_min <= 0:
-        return _Room(max(0.0, room), max(0.0, room), 0.0)
-    cold = direct * (1 - cache.hit_rate_at_restore) / (1 - cache.hit_rate)
-    return _Room(max(0.0, room + direct - cold), max(0.0, room), cache.fill_time_min)
+        return _Room(room.room_per_min, room.room_per_min, 0.0)
+    cold = room.direct_per_min * (1 - cache.hit_rate_at_restore) / (1 - cache.hit_rate)
+    return _Room(replace(room, direct_per_min=cold).room_per_min, room.room_per_min, cache.fill_time_min)
 
 
 def _items(estimates: Estimates) -> Iterator[PlanItem]:
@@ -59,7 +58,7 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 def _item(estimates: Estimates, item: QueueEstimate, cap: CapEstimate, item_time_s: float) -> PlanItem:
     loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
     owner = owner_of(estimates, queue)
-    room = _room(loaded.scenario.dependencies[cap.dependency])
+    room = _room(loaded.scenario, cap.dependency)
     line = where(loaded, "dependencies", cap.dependency)
     cold = f" while its cache is cold, {format_rate(room.end)} later" if room.start < room.end else ""
     fits = f"There is room for {format_rate(room.start)} at {cap.dependency}{cold} ({line})"

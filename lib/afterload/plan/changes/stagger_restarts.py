@@ -19,6 +19,7 @@ from afterload.plan.change import (
     per_min_text,
     where,
 )
+from afterload.recovery.rates import room_at
 from afterload.units import format_count, format_rate
 
 __all__ = ["CHANGE"]
@@ -43,11 +44,10 @@ def _item(estimates: Estimates, kind: ClientKind, held: float) -> PlanItem:
         f"{counted(client.number, 'client')} of {client.sdk} that start anew hold {counted(held, 'retry')}, "
         f"{counted(each, 'retry')} each ({line})."
     )
-    dependency = loaded.scenario.dependencies.get(client.dependency or "")
-    if dependency is None:
+    if client.dependency not in loaded.scenario.dependencies:
         ask = f"{evidence} Whether they fit needs {target}.dependency."
         return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
-    room = dependency.tested_rate_per_min - dependency.direct_rate_per_min - dependency.control_rate_per_min
+    room = room_at(loaded.scenario, client.dependency).free_per_min
     if room <= 0:
         ask = f"{evidence} Traffic at rest leaves no room at {client.dependency}: test it to a higher rate."
         return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)

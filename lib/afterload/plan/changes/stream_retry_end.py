@@ -22,16 +22,17 @@ NOWHERE_YET = quoted('{"OnFailure":{"Destination":"DESTINATION_ARN"}}', "")
 
 def _items(estimates: Estimates) -> Iterator[PlanItem]:
     for item in estimates.queues.values():
-        if item.queue.stream is not None:
-            yield _item(estimates, item, item.queue.stream)
+        stream = item.queue.stream
+        if stream is not None and stream.batch_time_s is not None:
+            yield _item(estimates, item, stream, stream.batch_time_s)
 
 
-def _item(estimates: Estimates, item: QueueEstimate, stream: StreamShards) -> PlanItem:
+def _item(estimates: Estimates, item: QueueEstimate, stream: StreamShards, batch_s: float) -> PlanItem:
     loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
     owner = owner_of(estimates, queue)
     if stream.retries is not None:
         line = where(loaded, "queues", item.name, "stream", "retries")
-        blocked = format_duration(_blocked_min(stream, stream.retries))
+        blocked = format_duration(_blocked_min(batch_s, stream.retries))
         words = (
             f"Retries of a failing batch end after {stream.retries:,}, at least {blocked} at its batch time ({line})."
         )
@@ -44,9 +45,9 @@ def _item(estimates: Estimates, item: QueueEstimate, stream: StreamShards) -> Pl
         return PlanItem(ID, target, IN_PLACE, f"{words} ({line}).", owner=owner)
     line = where(loaded, "queues", item.name, "stream")
     outage_s = loaded.scenario.incident.outage_min * 60
-    planned = max(1, min(limits.whole(MOST), math.ceil(outage_s / stream.batch_time_s - 1e-9)))
+    planned = max(1, min(limits.whole(MOST), math.ceil(outage_s / batch_s - 1e-9)))
     until = item.load.retention_min
-    if until is not None and until <= _blocked_min(stream, planned):
+    if until is not None and until <= _blocked_min(batch_s, planned):
         words = f"A record that always fails blocks its shard until the retention of {format_duration(until)} ({line})."
         sooner = "Retries that last through this outage would block it for longer."
         return PlanItem(ID, target, NOT_HERE, f"{words} {sooner}", owner=owner)
@@ -56,22 +57,21 @@ def _item(estimates: Estimates, item: QueueEstimate, stream: StreamShards) -> Pl
     apply, undo = _commands(queue, planned)
     return PlanItem(
         ID, target, DO, f"Retries of a failing batch have neither a number nor an age at which they end ({line}).",
-        bounds=_bounds(item, stream, planned),
-        price=_price(stream, planned, outage_s),
+        bounds=_bounds(item, max(stream.spread), batch_s, planned),
+        price=_price(batch_s, planned, outage_s),
         owner=owner, apply=apply, undo=undo, terraform=_terraform(queue, planned),
         edit=edit,
     )  # fmt: skip
 
 
-def _blocked_min(stream: StreamShards, retries: int) -> float:
+def _blocked_min(batch_s: float, retries: int) -> float:
     """Minutes for which a batch that always fails holds its shard, if it fails no sooner than a good one is done."""
-    return (retries + 1) * stream.batch_time_s / 60
+    return (retries + 1) * batch_s / 60
 
 
-def _bounds(item: QueueEstimate, stream: StreamShards, planned: int) -> str:
-    share = stream.hottest_share or 1 / stream.shards
+def _bounds(item: QueueEstimate, share: float, batch_s: float, planned: int) -> str:
     rate = share * item.load.arrivals.mean_tail_per_min
-    blocked = _blocked_min(stream, planned)
+    blocked = _blocked_min(batch_s, planned)
     until = item.load.retention_min
     today = "without end" if until is None else f"for the {format_duration(until)} of retention"
     piled = "" if until is None else f", {counted(rate * until, 'record')}"
@@ -81,8 +81,8 @@ def _bounds(item: QueueEstimate, stream: StreamShards, planned: int) -> str:
     )
 
 
-def _price(stream: StreamShards, planned: int, outage_s: float) -> str:
-    if planned * stream.batch_time_s < outage_s * (1 - 1e-9):
+def _price(batch_s: float, planned: int, outage_s: float) -> str:
+    if planned * batch_s < outage_s * (1 - 1e-9):
         return (
             f"{planned:,} retries are the most that the service takes and end before this outage does: what fails then "
             "goes to the destination, and is replayed from there."

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from afterload import limits
-from afterload.estimates import CapEstimate
 from afterload.findings.audit.concurrency import (
     Reach,
     cap_steps,
@@ -21,6 +20,7 @@ from afterload.findings.audit.facts import Backlog, Facts
 from afterload.findings.audit.finding import Cost, Finding, Rule
 from afterload.findings.audit.steps import Steps, comments
 from afterload.model.backlog import cap_rate_per_min
+from afterload.recovery.rates import CapEstimate
 from afterload.units import format_rate
 
 __all__ = ["RULE"]

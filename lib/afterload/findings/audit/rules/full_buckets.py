@@ -9,6 +9,7 @@ from afterload.findings.audit.facts import Facts
 from afterload.findings.audit.finding import Cost, Finding, Rule
 from afterload.findings.audit.steps import Steps, comments
 from afterload.findings.phrases import counted, where
+from afterload.recovery.rates import room_at
 from afterload.units import format_count, format_minutes, format_rate
 
 __all__ = ["RULE"]
@@ -19,8 +20,10 @@ ID = "full-buckets"
 def _find(facts: Facts) -> Iterator[Finding]:
     for name, client in facts.estimates.loaded.scenario.clients.items():
         preset = limits.client_preset(client.sdk, client.version, client.mode, client.service)
-        dependency = facts.estimates.loaded.scenario.dependencies.get(client.dependency or "")
-        if preset.quota is None or (client.max_attempts or preset.attempts) == 1 or dependency is None:
+        scenario = facts.estimates.loaded.scenario
+        if preset.quota is None or (client.max_attempts or preset.attempts) == 1:
+            continue
+        if client.dependency not in scenario.dependencies:
             continue
         transient = preset.quota // preset.costs["transient"]
         burst = client.number * transient
@@ -29,10 +32,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
         if limited is not None:
             each = preset.quota // limited
             throttling = f"{client.number:,} x {each} = {format_count(client.number * each)} of throttling"
-        capacity = dependency.capacity_per_min or dependency.tested_rate_per_min
-        control = dependency.control_rate_per_min
-        room = max(0.0, capacity - dependency.direct_rate_per_min - control)
-        beside = "direct and control traffic" if control > 0 else "direct traffic"
+        free = room_at(scenario, client.dependency)
+        room = free.free_per_min
+        beside = "direct and control traffic" if free.control_per_min > 0 else "direct traffic"
         # What fits into one minute beside new traffic is no burst for it.
         if burst <= room:
             continue

@@ -85,7 +85,7 @@ def _stream_cost(facts: Facts, backlog: Backlog) -> Cost | None:
     retries_left = shape.retries if shape is not None else None
     if retries_left is None and limit is None:
         return None
-    if retries_left is None or shape is None:
+    if retries_left is None or shape is None or shape.batch_time_s is None:
         return Cost(f"Records older than the age limit are gone: {counted(today.lost, 'item')}.", today.lost, "items")
     takes_min = (retries_left + 1) * shape.batch_time_s / 60
     failed = _given_up(today, takes_min)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterload import limits
-from afterload.estimates import CapEstimate
 from afterload.findings.audit.concurrency import Reach, cap_steps, drain_words, quota, rate_words, reach
 from afterload.findings.audit.facts import Backlog, Facts
 from afterload.findings.audit.finding import Cost, Finding, Gap, Rule, Severity
 from afterload.findings.audit.steps import Steps, comments
 from afterload.model.backlog import cap_rate_per_min
+from afterload.recovery.rates import CapEstimate
 from afterload.units import format_duration, format_rate
 
 __all__ = ["RULE"]
