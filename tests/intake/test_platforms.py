@@ -45,9 +45,12 @@ def test_two_tables_of_a_group_give_rates_and_shares_of_the_arrivals(tmp_path: P
     path = tmp_path / "lag.txt"
     path.write_text(TABLES)
     found = offered(path)
+    by_hottest = {"queues": {"outbox": {"stream": {"hottest_share": 0.6}}}}
+    again, _ = platform_proposals(read_cloud_file(path), by_hottest, LATER)
+    assert [item.value for item in again if item.path[-1] in ("shares", "hottest_share")] == [0.75]
     assert found["outbox.arrival_rate"] == "240/min"
     assert found["outbox.service_rate"] == "120/min"
-    assert found["outbox.stream.hottest_share"] == 0.75
+    assert found["outbox.stream.shares"] == [0.75, 0.25]
     assert found["outbox.backlog_before"] == 1600
     inventory = read_cloud_file(path)
     _, remarks = platform_proposals(inventory, {}, (None, None))
@@ -64,13 +67,13 @@ def test_two_tables_of_a_group_give_rates_and_shares_of_the_arrivals(tmp_path: P
 def test_the_same_export_again_changes_nothing(tmp_path: Path) -> None:
     path, target = tmp_path / "lag.txt", tmp_path / "t.yaml"
     path.write_text(TABLES)
-    values = {"queues.outbox.stream.batch_size": 100, "queues.outbox.stream.batch_time": "2 s"}
-    imported = import_files([path], SCENARIO, target, Wishes(values=values))
+    imported = import_files([path], SCENARIO, target)
     assert imported.problem == ""
     target.write_text(imported.account.text)
     loaded = load_scenario(target)
     assert loaded.scenario.queues["outbox"].arrival_rate.constant_per_min == 240
     assert loaded.scenario.queues["outbox"].backlog_before == 1600
+    assert loaded.scenario.queues["outbox"].stream.spread == (0.75, 0.25)
     assert not import_again(loaded).account.changes
     assert set(loaded.scenario.queues) == {"other", "outbox"}
 
@@ -131,3 +134,24 @@ def test_a_group_is_the_queue_of_its_topic_unless_only_the_group_is_known(tmp_pa
     scenario = {"queues": {name: {} for name in queues}}
     found, _ = platform_proposals(read_cloud_file(path), scenario, LATER)
     assert {item.path[1] for item in found} == {expected}
+
+
+def test_an_autoscaler_belongs_to_the_queue_of_the_group_that_it_scales(tmp_path: Path) -> None:
+    names = ("hpa.json", "kafka-groups.txt")
+    found = offered(*(FIXTURES / name for name in names))
+    head = "playback-events.autoscaler."
+    assert {key.removeprefix(head): value for key, value in found.items() if key.startswith(head)} == {
+        "metric": "depth", "target": 1000.0, "least": 6, "most": 24, "at_restore": 6,
+        "up.replicas": 4, "up.percent": 100, "up.period": "15 s", "up.window": "0 s",
+        "down.percent": 100, "down.period": "15 s", "down.window": "5 min",
+    }  # fmt: skip
+    assert found["playback-events.consumers.number"] == 2
+    target = tmp_path / "t.yaml"
+    given = {"arrival_rate": "9600/min", "service_rate": "12000/min", "item_time": "10 ms"}
+    wishes = Wishes(values={f"queues.playback-events.{key}": value for key, value in given.items()})
+    imported = import_files([FIXTURES / name for name in names], SCENARIO, target, wishes)
+    assert imported.problem == ""
+    target.write_text(imported.account.text)
+    queue = load_scenario(target).scenario.queues["playback-events"]
+    assert (queue.autoscaler.most, queue.autoscaler.up.replicas, queue.autoscaler.down.window_s) == (24, 4, 300)
+    assert (queue.consumers.number, queue.stream.shards, queue.stream.hottest_share) == (2, 4, 0.751)

@@ -46,7 +46,7 @@ def platform_proposals(
         is_groups = topics.count(topic) > 1 or (group in known and topic not in known)
         queue = group if is_groups else topic
         homes[group] = queue
-        found += _group(queue, partitions, idle.get(group, 0), outage, remarks)
+        found += _group(queue, partitions, idle.get(group, 0), _by_hottest(scenario, queue), outage, remarks)
     for kind in ("rabbitmq.queue", "pubsub.subscription", "servicebus.queue"):
         for resource in inventory.of(kind):
             found += _queue(resource, outage, remarks)
@@ -71,7 +71,7 @@ def _waiting(
 
 
 def _group(
-    queue: str, parts: Sequence[Resource], idle: int, outage: Outage, remarks: list[Remark]
+    queue: str, parts: Sequence[Resource], idle: int, is_by_hottest: bool, outage: Outage, remarks: list[Remark]
 ) -> Iterator[Proposal]:
     """A consumer group on one topic: partitions, lag, how uneven it is, consumers; rates where there are two tables of it."""
     last = max(item.origin.exported_at for part in parts for item in part.observations)
@@ -112,16 +112,25 @@ def _group(
     if total:
         busiest = max(shares, key=lambda name: shares[name])
         note = f"partition {busiest.rpartition('/')[2]}, its share {said}{f' ({note})' if note and shares is waiting else ''}"
-        yield Proposal.seen((*head, "stream", "hottest_share"), round(shares[busiest] / total, 4), origin, note)
-        if len(shares) == len(parts):
+        if len(shares) == len(parts) and not is_by_hottest:
             ordered = sorted(parts, key=lambda part: int(part.name.rpartition("/")[2]))
             listed = [round(shares[part.name] / total, 4) for part in ordered]
-            yield Proposal.seen((*head, "stream", "shares"), listed, origin, said)
+            yield Proposal.seen((*head, "stream", "shares"), listed, origin, f"the most in {note}")
+        else:
+            yield Proposal.seen((*head, "stream", "hottest_share"), round(shares[busiest] / total, 4), origin, note)
 
 
 def _in_outage(first: datetime, last: datetime, outage: Outage) -> bool:
     trigger, restored = outage
     return (trigger is None or last > trigger) and (restored is None or first < restored)
+
+
+def _by_hottest(scenario: Mapping[str, Any], queue: str) -> bool:
+    """Whether the spread of a queue's records is given by its busiest partition, beside which a list of shares has no place."""
+    here: Any = scenario
+    for key in ("queues", queue, "stream"):
+        here = here.get(key) if isinstance(here, dict) else None
+    return isinstance(here, dict) and "hottest_share" in here
 
 
 def _newest(resource: Resource) -> Observation:
@@ -184,5 +193,6 @@ def _autoscaler(queue: str, scaler: Resource) -> Iterator[Proposal]:
     for name, path in paths.items():
         seen = scaler.seen(name)
         if seen is not None and seen.value is not None:
-            value = duration_text(float(seen.value)) if name.endswith("_s") else seen.value  # type: ignore[arg-type]
+            is_time = name.endswith("_s") or (name == "target" and scaler.get("metric") == "age")
+            value = duration_text(float(seen.value)) if is_time and isinstance(seen.value, int | float) else seen.value
             yield Proposal.seen(("queues", queue, "autoscaler", *path), value, seen.origin)
