@@ -20,6 +20,7 @@ from afterload.readers.json_documents import found_in
 from afterload.readers.reading import Observation, Origin, Value
 from afterload.readers.resolve import settle
 from afterload.readers.times import Span, Trouble, read_cell
+from afterload.scenario.attachments import consumer_group_rows
 from afterload.units import read_duration_min
 
 __all__ = ["MARKERS", "PLATFORMS", "is_consumer_groups", "read_consumer_groups", "read_platform"]
@@ -173,24 +174,18 @@ def read_consumer_groups(collector: Collector, text: str) -> None:
 
     A table holds no time: a line with a time above it, zone included, tells when it was made, else the file's date.
     """
-    names: list[str] = []
     own, at, tables = collector.exported_at, None, dict[str, list[datetime]]()
-    unread: list[int] = []
-    for line, row in enumerate(text.split("\n"), 1):
-        cells = row.split()
-        if cells[:3] == ["GROUP", "TOPIC", "PARTITION"]:
-            names = [cell.lower() for cell in cells]
-        elif not names or len(cells) != len(names):
-            unread += [line] if names and len(cells) > 4 else []
-            names = names if cells else []
-            at = _time(row) or at
-        else:
-            values = dict(zip(names, cells, strict=True))
+    lines = text.split("\n")
+    for line, row in consumer_group_rows(text):
+        if row:
             collector.exported_at = at or own
-            _partition(collector, values, line, tables)
+            _partition(collector, row, line, tables)
+        elif not _GROUPS.match(lines[line - 1]) and lines[line - 1].strip():
+            seen = _time(lines[line - 1])
+            at = seen or at
+            if seen is None and tables and not lines[line - 1].startswith("Consumer group "):
+                collector.remark("refused", "is no row of the table above it and no time with a zone", line)
     collector.exported_at = own
-    if unread:
-        collector.remark("refused", f"lines {', '.join(map(str, unread[:9]))} have more or fewer cells than the header")
     if any(len(times) != len(set(times)) for times in tables.values()):
         words = "two tables of one group hold no time: write it above each, as 2026-03-03T10:00Z"
         collector.remark("ask", f"{words}, or give each its own file")
@@ -198,12 +193,12 @@ def read_consumer_groups(collector: Collector, text: str) -> None:
 
 def _partition(collector: Collector, values: dict[str, str], line: int, tables: dict[str, list[datetime]]) -> None:
     # A member that has no partition left to read is named itself.
-    last = "consumer-id" if values["partition"] == "-" and "consumer-id" in values else "partition"
-    name = "/".join(values[key] for key in ("group", "topic", last))
+    last = "CONSUMER-ID" if values["PARTITION"] == "-" and "CONSUMER-ID" in values else "PARTITION"
+    name = "/".join(values[key] for key in ("GROUP", "TOPIC", last))
     tables.setdefault(name, []).append(collector.exported_at)
-    numbers = ("current-offset", "committed"), ("log-end-offset", "end"), ("lag", "waiting")
+    numbers = ("CURRENT-OFFSET", "committed"), ("LOG-END-OFFSET", "end"), ("LAG", "waiting")
     shown: dict[str, Value] = {key: int(values[column]) for column, key in numbers if values.get(column, "").isdigit()}
-    shown["consumer"] = values.get("consumer-id", "-").removeprefix("-")
+    shown["consumer"] = values.get("CONSUMER-ID", "-").removeprefix("-")
     for attribute, value in shown.items():
         origin = Origin(collector.file, f"line {line}", collector.exported_at)
         collector.take(Observation("kafka.partition", name, attribute, value, origin))

@@ -43,6 +43,16 @@ def test_consumer_groups():
     assert [found[f"{name}{part} consumer"] for part in range(4)] == ["c-1-1a2b", "c-1-1a2b", "c-2-9f8e", ""]
 
 
+def test_a_partition_without_a_consumer_may_have_blank_columns(tmp_path):
+    path = tmp_path / "lag.txt"
+    told = "Consumer group 'mail' has no active members.\n\n"
+    path.write_text(told + TABLES.split("\n\n")[1].replace("c-2          /h    c", "") + "\nwarning of another kind\n")
+    inventory = read_cloud_file(path)
+    assert table(inventory)["mail/outbox/1 waiting"] == 400
+    assert table(inventory)["mail/outbox/1 consumer"] == ""
+    assert [remark.text for remark in inventory.remarks] == ["is no row of the table above it and no time with a zone"]
+
+
 def test_two_tables_keep_their_times(tmp_path):
     path = tmp_path / "lag.txt"
     path.write_text(TABLES)
