@@ -10,6 +10,7 @@ import pytest
 
 from afterload.errors import InputError
 from afterload.readers.cloud import is_cloud_file, read_cloud_file
+from afterload.scenario.attachments import read_offsets
 
 FIXTURES = Path(__file__).parent / "fixtures"
 TABLES = """\
@@ -41,6 +42,16 @@ def test_consumer_groups():
     assert [found.get(f"{name}{part} end") for part in range(4)] == [8_256_081, 8_283_311, 5_424_200, 8_119_000]
     assert [found.get(f"{name}{part} committed") for part in range(4)] == [8_180_081, 8_206_811, 4_964_200, None]
     assert [found[f"{name}{part} consumer"] for part in range(4)] == ["c-1-1a2b", "c-1-1a2b", "c-2-9f8e", ""]
+
+
+def test_a_scenario_reads_the_same_table_as_its_offsets(tmp_path):
+    """A partition without a committed offset counts as empty there; a member without a partition is no topic of its own."""
+    found, problems = read_offsets(FIXTURES / "kafka-groups.txt", None)
+    assert (found.rows.values, problems) == (pytest.approx((76 / 612.5, 76.5 / 612.5, 460 / 612.5, 0)), [])
+    path = tmp_path / "lag.txt"
+    path.write_text(TABLES.split("2026-03-03T10:05Z")[0])
+    found, problems = read_offsets(path, None)
+    assert (found.rows.values, problems) == ((0.6, 0.4), [])
 
 
 def test_a_partition_without_a_consumer_may_have_blank_columns(tmp_path):
