@@ -26,7 +26,7 @@ from afterload.recovery.result import CoupledEstimate
 from afterload.report.packet import slug
 from afterload.scenario import Fleet, LoadedScenario
 
-__all__ = ["RECORD_VERSION", "team_record"]
+__all__ = ["team_record"]
 
 RECORD_VERSION = 1
 # Arrivals go into a record hour by hour for so long; then their mean in the long run.

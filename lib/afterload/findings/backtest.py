@@ -15,7 +15,7 @@ from afterload.recovery.doubts import Doubt
 from afterload.scenario import LoadedScenario
 from afterload.units import format_count, format_rate
 
-__all__ = ["Assumption", "BackTest", "Swap", "back_test", "load_at_restore"]
+__all__ = ["BackTest", "back_test", "load_at_restore"]
 
 Assumption = Literal["arrival rate", "backlog at the restore", "service rate"]
 # A swap that takes less than this share of the error away explains nothing.
