@@ -19,7 +19,6 @@ __all__ = [
     "change_text",
     "days",
     "dropped_text",
-    "ending_texts",
     "headline",
     "limit_name",
     "limit_sentence",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from afterload.commands.shared import KEPT, SET, echo, read_entered
-from afterload.files import write_whole
+from afterload.commands.shared import KEPT, SET, give, read_entered
 
 __all__ = ["postmortem"]
 
@@ -26,13 +25,8 @@ def postmortem(file: str, target: str | None, kept: str | None, overrides: tuple
     loaded = load_scenario(file, overrides)
     from afterload.estimates import estimate
     from afterload.plan import build_plan
-    from afterload.recovery.build import couple
     from afterload.report.markdown import postmortem_markdown
 
     estimates = estimate(loaded)
-    text = postmortem_markdown(estimates, build_plan(estimates), couple(loaded), entered)
-    if target is None:
-        echo(text, end="")
-    else:
-        write_whole(target, text)
-        echo(target)
+    text = postmortem_markdown(estimates, build_plan(estimates), estimates.coupling, entered)
+    give(text, target)

@@ -14,7 +14,7 @@ from afterload.scenario import LoadedScenario
 from afterload.scenario.evidence import Basis, Standing, standing
 from afterload.units import format_duration
 
-__all__ = ["BASES", "Rested", "as_of", "evidence_doubts", "evidence_table", "rest_words", "rests"]
+__all__ = ["evidence_doubts", "evidence_table", "rest_words", "rests"]
 
 BASES: dict[Basis, str] = {
     "measured": "measured",

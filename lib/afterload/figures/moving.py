@@ -19,19 +19,7 @@ from afterload.figures.words import minutes_or_never, paragraph
 from afterload.findings.backlog_bands import BacklogBand
 from afterload.recovery.result import CoupledEstimate
 
-__all__ = [
-    "BAND",
-    "GROUPS",
-    "LIVE",
-    "LiveChart",
-    "LiveGroup",
-    "band_rows",
-    "band_words",
-    "banded",
-    "bands_table",
-    "narrow",
-    "parted",
-]
+__all__ = ["BAND", "GROUPS", "LIVE", "band_rows", "band_words", "banded", "bands_table", "narrow", "parted"]
 
 Rows = list[dict[str, Any]]
 LABELS_APART_PX = 10

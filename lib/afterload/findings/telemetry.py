@@ -19,7 +19,7 @@ from afterload.scenario import LoadedScenario
 from afterload.scenario.evidence_schema import Telemetry
 from afterload.scenario.problems import nearest
 
-__all__ = ["Measured", "MeasuredQueue", "Telemetered", "measure", "read_telemetry"]
+__all__ = ["Measured", "MeasuredQueue", "measure", "read_telemetry"]
 
 _SIGNALS: Mapping[str, Signal] = {
     "first_attempt_age": "first-attempt age",

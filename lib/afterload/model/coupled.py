@@ -233,7 +233,7 @@ def cap_rate(room_per_min: float, own_per_min: float, steps: CapSteps | None = N
     from afterload.model import coupled_kernel as kernel
 
     room, own = number("room_per_min", room_per_min), number("own_per_min", own_per_min)
-    rate: float = kernel.cap_rate(room, own, *_steps_row(steps), number("lift", lift, most=1.0))
+    rate: float = kernel.cap_rate.py_func(room, own, *_steps_row(steps), number("lift", lift, most=1.0))
     return min(rate, own)
 
 

@@ -33,8 +33,9 @@ RING = 256
 # Places of BOUNDS.
 SERVICE, FLEET, COURSE, CAP, RESERVED, CONSUMERS, POOL, SCALER, BATCHES, RAMP, ADMISSION, DEPENDENCY = range(1, 13)
 
-# Only ``simulate`` makes arrays. What it calls need not count references to them, which would take half of the time.
-compiled = njit(cache=True, error_model="numpy", _nrt=False, forceinline=True)  # type: ignore[call-overload]
+# Only ``simulate`` makes arrays and is kept on disk. What it calls need not count references to them, which would take half of
+# the time, and is inlined: the tuples of arrays cost more to pass than to use.
+compiled = njit(error_model="numpy", _nrt=False, forceinline=True)  # type: ignore[call-overload]
 
 
 class Fixed(NamedTuple):

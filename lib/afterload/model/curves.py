@@ -106,11 +106,6 @@ class RateProfile:
             return float(self._rates[-1])
         return self._cycle_sum() / self.cycle_min
 
-    @property
-    def largest_per_min(self) -> float:
-        """The highest rate that the profile ever has."""
-        return float(np.max(self._rates))
-
     def rate_at(self, t_min: npt.ArrayLike) -> FloatArray:
         """Rate just after each time.
 

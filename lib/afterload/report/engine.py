@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -76,17 +77,25 @@ class ChapterEngine:
             },
             start_timeout,
             options.get("lost"),
+            options.get("left"),
         )
         if options.get("executed") is not None:
             options["executed"].append(executed)
         return executed
 
     @classmethod
-    def _run(cls, nb: NotebookNode, managed: dict[str, Any], start_timeout_s: int, lost: Lost | None) -> NotebookNode:
-        """Run it over a kernel; ``managed`` is what every way of running takes, ``lost`` what only a process can leave."""
-        from afterload.report.client import run_chapters
+    def _run(
+        cls, nb: NotebookNode, managed: dict[str, Any], start_timeout_s: int, lost: Lost | None, left: list[Any] | None
+    ) -> NotebookNode:
+        """Run it over a kernel.
 
-        return run_chapters(nb, start_timeout_s=start_timeout_s, **managed)
+        ``managed`` is what every way of running takes; ``lost`` what only a process can leave; ``left`` gets the values that
+        cells leave in this one.
+        """
+        from afterload.report.chapterclient import run_managed
+        from afterload.report.client import KernelClient
+
+        return run_managed(nb, KernelClient, startup_timeout=start_timeout_s, **managed)
 
     @classmethod
     def nb_kernel_name(cls, nb: NotebookNode, name: str | None = None) -> str:
@@ -108,10 +117,15 @@ class InProcessEngine(ChapterEngine):
     """
 
     @classmethod
-    def _run(cls, nb: NotebookNode, managed: dict[str, Any], start_timeout_s: int, lost: Lost | None) -> NotebookNode:
-        from afterload.report.inprocess import run_chapters_here
+    def _run(
+        cls, nb: NotebookNode, managed: dict[str, Any], start_timeout_s: int, lost: Lost | None, left: list[Any] | None
+    ) -> NotebookNode:
+        from afterload.report.chapterclient import run_managed
+        from afterload.report.inprocess import ReplayClient, ShellClient
 
-        return run_chapters_here(nb, lost=lost, **managed)
+        if lost is not None:
+            return run_managed(nb, partial(ReplayClient, lost=lost), **managed)
+        return run_managed(nb, partial(ShellClient, left=[] if left is None else left), **managed)
 
 
 def failures_of(nb: NotebookNode) -> tuple[Failure, ...]:

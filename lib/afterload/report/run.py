@@ -15,14 +15,7 @@ from nbformat import NotebookNode
 
 from afterload.errors import OutputError, ParameterError
 from afterload.report.bind import bind, parameter_defaults
-from afterload.report.engine import (
-    ENGINE_NAME,
-    IN_PROCESS_NAME,
-    ChapterEngine,
-    Failure,
-    InProcessEngine,
-    failures_of,
-)
+from afterload.report.engine import ENGINE_NAME, IN_PROCESS_NAME, ChapterEngine, Failure, InProcessEngine, failures_of
 
 if TYPE_CHECKING:
     from afterload.report.lost import Lost
@@ -43,11 +36,12 @@ _WARNING = re.compile(r"^.*?:\d+: (?P<kind>\w*Warning): (?P<text>.*)$")
 
 @dataclass(frozen=True)
 class PacketRun:
-    """An executed packet: the notebook, what failed in it, and what it warned of."""
+    """An executed packet: the notebook, what failed in it, what it warned of, and what its cells left in this process."""
 
     nb: NotebookNode
     failures: tuple[Failure, ...]
     warnings: tuple[str, ...]
+    left: tuple[Any, ...] = ()
 
 
 def run_packet(
@@ -56,7 +50,6 @@ def run_packet(
     title: str,
     progress: bool = False,
     cell_timeout_s: float | None = CELL_TIMEOUT_S,
-    start_timeout_s: int = START_TIMEOUT_S,
     engine: str = ENGINE_NAME,
     lost: Lost | None = None,
 ) -> PacketRun:
@@ -73,7 +66,9 @@ def run_packet(
     """
     bound = bind(chapter_paths, title)
     _check_names(parameters, parameter_defaults(bound))
-    options: dict[str, Any] = {"start_timeout": start_timeout_s, "execution_timeout": cell_timeout_s}
+    options: dict[str, Any] = {"start_timeout": START_TIMEOUT_S, "execution_timeout": cell_timeout_s}
+    left: list[Any] = []
+    options["left"] = left
     if lost is not None:
         options["lost"] = lost
     executed = _execute(bound, dict(parameters), progress, engine, options)
@@ -81,7 +76,7 @@ def run_packet(
     failures = failures_of(executed)
     warnings = _take_warnings(executed)
     _tidy(executed)
-    return PacketRun(executed, failures, warnings)
+    return PacketRun(executed, failures, warnings, tuple(left))
 
 
 def _check_names(parameters: Mapping[str, Any], declared: Mapping[str, str]) -> None:

@@ -25,7 +25,7 @@ from afterload.readers.reading import Inventory, Origin, Resource, Value
 from afterload.scenario import Queue
 from afterload.scenario.schema import DrainCap
 
-__all__ = ["Backlog", "Facts", "Group", "Kind", "Setting", "is_configured", "number"]
+__all__ = ["Backlog", "Facts", "Group", "Setting", "is_configured", "number"]
 
 Kind: TypeAlias = Literal["sqs", "async", "stream", "other"]
 _KINDS: dict[str, Kind] = {"sqs-lambda": "sqs", "lambda-async": "async", "stream-lambda": "stream"}

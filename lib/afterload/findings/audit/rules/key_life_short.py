@@ -12,8 +12,6 @@ from afterload.findings.audit.steps import Steps, comments
 from afterload.findings.phrases import where
 from afterload.units import format_duration, format_minutes
 
-__all__ = ["RULE"]
-
 ID = "key-life-short"
 
 

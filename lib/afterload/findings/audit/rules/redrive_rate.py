@@ -13,8 +13,6 @@ from afterload.findings.audit.steps import Steps
 from afterload.findings.phrases import counted, quoted
 from afterload.units import format_count, format_duration, format_rate
 
-__all__ = ["RULE"]
-
 ID = "redrive-rate"
 
 

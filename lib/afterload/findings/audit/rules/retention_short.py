@@ -12,8 +12,6 @@ from afterload.findings.audit.steps import Steps, choose, comments, queue_attrib
 from afterload.findings.phrases import counted, without_end
 from afterload.units import format_duration
 
-__all__ = ["RULE"]
-
 ID = "retention-short"
 
 

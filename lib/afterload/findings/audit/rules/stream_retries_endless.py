@@ -9,8 +9,6 @@ from afterload.findings.audit.finding import Cost, Finding, Rule
 from afterload.findings.audit.steps import Steps, choose, update_mapping
 from afterload.units import format_count, format_duration, format_rate
 
-__all__ = ["RULE"]
-
 ID = "stream-retries-endless"
 
 
