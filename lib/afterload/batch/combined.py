@@ -1,4 +1,4 @@
-"""Changes that buy only together: where two queues each need one, either alone buys the team little or nothing."""
+"""Changes that buy only together: where a queue needs two of them, either alone buys it little or nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def first_together(loaded: LoadedScenario, plan: Plan) -> dict[str, Any] | None:
     today, planned = appraisal.today[CASES[0]], appraisal.planned[CASES[0]]
     for measure in ("fresh_min", "empty_min"):
         whole = _gain(_difference(today, planned, measure))
-        alone = max((_gain(item.worths[CASES[0]].alone[measure]) for item in lines if item.worths), default=0.0)
+        alone = max((_gain(told[1]) for item in lines if (told := item.told(measure)) is not None), default=0.0)
         if whole > ROUNDING_MIN and alone < LITTLE * whole:
             return _smallest(loaded, lines, measure, LITTLE * whole)
         if alone > ROUNDING_MIN:

@@ -304,7 +304,13 @@ def _top(row: Row) -> Cell:
         title = together_title(row.record, row.together)
         return Cell(title, repr(_worth(row.together)), together_text(row.together, row.top_change))
     top = row.top_change
-    return NONE if top is None else Cell(top["title"], repr(_worth(top)), change_text(top))
+    if top is None:
+        return NONE
+    lines = row.first_lines
+    if len(lines) > 1:
+        most = f"{change_text(top)} at one of {len(lines):,} places"
+        return Cell(together_title(row.record, {"lines": [line["id"] for line in lines]}), repr(_worth(top)), most)
+    return Cell(top["title"], repr(_worth(top)), change_text(top))
 
 
 def _worth(line: Mapping[str, Any]) -> float:

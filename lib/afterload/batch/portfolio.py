@@ -93,9 +93,19 @@ class Row:
         return results
 
     @cached_property
+    def first_lines(self) -> list[Mapping[str, Any]]:
+        """The open lines that do most for an objective that is missed and alone buy some minutes."""
+        first = {item["line"] for item in self.record.get("first", ())}
+        return [line for line in self.record["plan"] if line["id"] in first and buys(line)]
+
+    @cached_property
     def top_change(self) -> Mapping[str, Any] | None:
-        """The open line of its plan that alone buys most: see :func:`afterload.batch.changes.worth_of`; or None."""
-        return max((line for line in self.record["plan"] if buys(line)), key=worth_of, default=None)
+        """Of these, else of its whole plan, the line that alone buys most; or None.
+
+        See :func:`afterload.batch.changes.worth_of`.
+        """
+        lines = self.first_lines or [line for line in self.record["plan"] if buys(line)]
+        return max(lines, key=worth_of, default=None)
 
     @property
     def together(self) -> Mapping[str, Any] | None:

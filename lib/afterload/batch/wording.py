@@ -66,7 +66,9 @@ def change_text(line: Mapping[str, Any]) -> str:
         words = "ends a drain without end"
     else:
         words = f"{format_minutes(drain)} of drain"
-    more = line.get("lost_more") or 0.0
+    more, each = line.get("lost_more") or 0.0, line.get("lost_more_per_min") or 0.0
+    if each > 0:
+        return f"{words}; drops {format_rate(each)} without end"
     return f"{words}; drops {counted(more, 'item')}" if more >= 1 else words
 
 

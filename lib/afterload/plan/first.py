@@ -1,0 +1,118 @@
+"""The changes to look at first: those that do most for the objective that is missed, wherever that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from afterload.plan.build import Plan
+from afterload.plan.change import DO, NEEDS_EVIDENCE, PlanItem
+from afterload.plan.objectives import MEASURE_OF, within
+from afterload.plan.worth import CASES, RATES, Difference, Measured, better
+
+__all__ = ["First", "Miss", "first_changes", "misses"]
+
+SHOWN_CHANGES = 3
+# Minutes below this are those of rounding.
+ROUNDING_MIN = 1e-6
+
+
+@dataclass(frozen=True)
+class Miss:
+    """An objective that one part misses as the scenario starts.
+
+    Attributes:
+        part, measure: which queue or dependency, and of which measure.
+        value: the likely one, or P90 where only that is too much; None for never, and for a count without an end.
+        limit: the most that is allowed; None for a dependency that stays down, which no objective needs to forbid.
+    """
+
+    part: str
+    measure: str
+    value: float | None
+    limit: float | None
+
+
+@dataclass(frozen=True)
+class First:
+    """A line of the plan that comes first, with what it does most for; None where it is the plan's own order."""
+
+    item: PlanItem
+    miss: Miss | None = None
+
+
+def misses(today: Measured, objectives: Mapping[str, float]) -> list[Miss]:
+    """Every part that misses an objective, by objective: what has no end first, then what misses it most."""
+    found = []
+    for name, limit in objectives.items():
+        if name not in MEASURE_OF:
+            continue
+        measure, of_name = MEASURE_OF[name], []
+        whole = _worst(today, measure, "")
+        if whole is not None and within(whole, limit):
+            continue
+        for part in today.parts(measure):
+            value = _worst(today, measure, part)
+            # Of a sum every part counts that is part of it.
+            over = value is None or (value > 0 if measure in RATES else not within(value, limit))
+            of_name += [Miss(part, measure, value, limit)] if over else []
+        found += sorted(of_name, key=lambda miss: -(math.inf if miss.value is None else miss.value))
+    down = [part for part in today.parts("collapsed_min") if today.likely("collapsed_min", part) is None]
+    return found + [Miss(part, "collapsed_min", None, None) for part in down]
+
+
+def _worst(today: Measured, measure: str, part: str) -> float | None:
+    """The likely value, or P90 where that is more; None for never."""
+    values = today.likely(measure, part), today.spread(measure, part)[1]
+    return None if None in values else max(value for value in values if value is not None)
+
+
+def first_changes(plan: Plan, objectives: Mapping[str, float]) -> list[First]:
+    """The lines for the front page, in the plan's order.
+
+    For each objective that is missed, the line that alone does most where it is missed, or in its place where none does
+    alone; then the plan's first line, the one that alone buys most of a drain, and what follows the first. Lines that are to
+    do come before those that need evidence.
+
+    Parameters:
+        objectives: limits by name, as :data:`afterload.plan.objectives.OBJECTIVES` has them.
+    """
+    lines = [item for item in plan.items if item.status == DO] + [i for i in plan.items if i.status == NEEDS_EVIDENCE]
+    picked: dict[str, First] = {}
+    for miss in misses(plan.appraisal.today[CASES[0]], objectives) if plan.appraisal is not None else ():
+        best = _best(plan, miss)
+        if best is not None:
+            picked.setdefault(best.id, First(best, miss))
+    rest = lines[:1]
+    drained = max(plan.open, key=lambda item: 0.0 if item.drain is None else item.drain.gain, default=None)
+    if drained is not None and drained.drain is not None and drained.drain.gain > ROUNDING_MIN:
+        rest.append(drained)
+    for item in [*rest, *lines]:
+        picked.setdefault(item.id, First(item))
+    return sorted(list(picked.values())[:SHOWN_CHANGES], key=lambda first: lines.index(first.item))
+
+
+def _best(plan: Plan, miss: Miss) -> PlanItem | None:
+    """The line that does most for what is missed, the first of equal ones; None where none does anything for it."""
+    for way in ("alone", "cumulative"):
+        gains = {}
+        for item in plan.open:
+            if item.worths is None:
+                continue
+            worth = item.worths[CASES[0]]
+            of_part = getattr(worth.parts.get(miss.part, worth), way)
+            if miss.measure in of_part and better(_only(of_part, miss.measure)):
+                gains[item.id] = (_gain(of_part, miss.measure), item)
+        if gains:
+            return max(gains.values(), key=lambda each: each[0])[1]
+    return None
+
+
+def _only(way: Mapping[str, Difference], measure: str) -> dict[str, Difference]:
+    """One measure, with its rate where it has one."""
+    return {name: way[name] for name in (measure, RATES.get(measure, measure))}
+
+
+def _gain(way: Mapping[str, Difference], measure: str) -> tuple[float, float]:
+    return way[measure].gain, way[RATES[measure]].gain if measure in RATES else 0.0
