@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from afterload.plan.build import Plan
 from afterload.plan.change import DO, PlanItem
 from afterload.plan.measures import NAMES, NEVER, WITHOUT_END, before_and_after, part_name
 from afterload.plan.price import Net, headroom_words, money
-from afterload.plan.worth import CASES, OF_PART, RATES, WHOLE, Difference, better
+from afterload.plan.worth import CASES, RATES, WHOLE, Difference, gain_of
 from afterload.scenario.coupled_schema import Costs
 from afterload.units import format_duration, format_minutes
 
@@ -102,7 +101,7 @@ def _prices(item: PlanItem, said: str) -> Iterator[str]:
                 )
         for name, write in (("lost", _lost_words), ("failed_direct", _failed_words)):
             for told in _tellings(item, CASES[0], name):
-                if _is_more(told):
+                if gain_of(told.way, told.name) < 0:
                     yield f"{write(told)}."
     # The price in words may be all that the short worth had to say.
     if item.price and not said.startswith(_first_sentence(item.price)):
@@ -128,7 +127,7 @@ class _Told:
         return self.of.replace(" of ", " at ", 1)
 
 
-# Parts of which a sentence tells; of more, those where most moves.
+# Parts of which a sentence tells.
 MOST_PARTS = 3
 
 
@@ -136,39 +135,23 @@ def _tellings(item: PlanItem, case: str, name: str, way: str = "alone") -> list[
     """Where a line moves a measure: at its own queue first, then where most moves; the whole where it has one part."""
     if item.worths is None:
         return []
-    worth = item.worths[case]
-    kind = OF_PART[name]
-    parts = {part: getattr(each, way) for part, each in worth.parts.items() if part.startswith(f"{kind}.")}
-    if not parts:
-        whole = _Told(name, getattr(worth, way))
-        return [whole] if _moved(whole) else []
-    found = [
-        (part == item.target, _Told(name, of_way, "" if part == item.target else f" of {part_name(part)}"))
-        for part, of_way in parts.items()
-    ]
-    found = [each for each in found if _moved(each[1])]
-    return [told for _, told in sorted(found, key=lambda each: (not each[0], -_size(each[1])))][:MOST_PARTS]
+    parts = item.worths[case].where(name, item.target)
+    found = [_Told(name, getattr(worth, way), _of(item, part)) for part, worth in parts.items()]
+    return [told for told in found if _moved(told)][:MOST_PARTS]
 
 
-def _size(told: _Told) -> float:
-    return float("inf") if told.item.ended or told.item.endless else abs(told.item.bought or 0.0)
-
-
-def _is_more(told: _Told) -> bool:
-    before, after = ((math.inf if value is None else value) for value in (told.item.before, told.item.after))
-    rate = told.way[RATES[told.name]] if told.name in RATES else None
-    return after > before or (before == after and rate is not None and rate.gain < 0)
+def _of(item: PlanItem, part: str) -> str:
+    return "" if part in (WHOLE, item.target) else f" of {part_name(part)}"
 
 
 def _wanted(item: PlanItem, part: str, measure: str) -> str:
     """What a line buys of one measure of one part, in a sentence."""
     if item.worths is None or not measure:
         return ""
-    worth = item.worths[CASES[0]]
-    each = worth if part == WHOLE or part not in worth.parts else worth.parts[part]
-    of = "" if each is worth or part == item.target else f" of {part_name(part)}"
-    for way, above in ((each.alone, ""), (each.cumulative, "With the changes above it: ")):
-        if measure in way and better({measure: way[measure]}):
+    whole = item.worths[CASES[0]]
+    worth, of = whole.parts.get(part, whole), _of(item, part) if part in whole.parts else ""
+    for way, above in ((worth.alone, ""), (worth.cumulative, "With the changes above it: ")):
+        if gain_of(way, measure) > 0:
             return f"{above}{_bought_words(_Told(measure, way, of))}"
     return ""
 
@@ -264,7 +247,7 @@ def _drain_words(told: _Told) -> str:
 def _pays_with_work(told: _Told) -> bool:
     """Whether a drain that is shorter is so because work is dropped that is done today: the price goes with the gain."""
     lost = _Told("lost", told.way)
-    return told.item.gain > ROUNDING_MIN and _moved(lost) and _is_more(lost)
+    return told.item.gain > ROUNDING_MIN and _moved(lost) and gain_of(lost.way, lost.name) < 0
 
 
 def _lost_words(told: _Told) -> str:
