@@ -195,7 +195,7 @@ def test_first_changes_for_items_that_may_not_be_lost(make: Callable[..., Any]) 
     assert (miss.value or 0.0) >= 1_200 * 112
     first = next(first for first in first_changes(made.plan, {"lost": 0.0}) if first.miss is not None)
     assert first.item.id == "retention:queues.short"
-    told = short_worth(first.item, miss.part, miss.measure)
+    told = short_worth(first.item, first)
     assert told == f"Items expired, lost or discarded: 0, {miss.value:,.0f} today."
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from afterload.findings.phrases import counted
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, PlanItem
+from afterload.plan.first import First
 from afterload.plan.measures import NAMES, NEVER, WITHOUT_END, before_and_after, part_name
 from afterload.plan.price import Net, headroom_words, money
 from afterload.plan.worth import CASES, RATES, WHOLE, Difference, gain_of
@@ -42,18 +43,28 @@ def worth(item: PlanItem) -> str:
     return " ".join([*_computed(item), *(text for text in (item.bounds, item.price) if text)])
 
 
-def short_worth(item: PlanItem, part: str = WHOLE, measure: str = "") -> str:
+def short_worth(item: PlanItem, first: First | None = None) -> str:
     """What a line buys first of all, in one sentence: a drain, fresh age, another measure, or what it bounds.
 
-    Of one part and measure first where they are given and it buys some there.
+    For one of the first changes, what it does for the objective that is missed.
     """
     return (
-        _wanted(item, part, measure)
+        _missed_words(first)
         or next(_moves(item), "")
         or _first_sentence(item.bounds)
         or _first_sentence(item.price)
         or "Buys nothing by itself."
     )
+
+
+def _missed_words(first: First | None) -> str:
+    if first is None or first.miss is None:
+        return ""
+    # Of a kind of which there is one part, the whole is told.
+    parts = {} if first.item.worths is None else first.item.worths[CASES[0]].parts
+    of = _of(first.item, first.miss.part) if first.miss.part in parts else ""
+    above = "" if first.alone else "With the changes above it: "
+    return f"{above}{_bought_words(_Told(first.miss.measure, first.way, of))}"
 
 
 def buys_no_minutes(item: PlanItem) -> str:
@@ -142,18 +153,6 @@ def _tellings(item: PlanItem, case: str, name: str, way: str = "alone") -> list[
 
 def _of(item: PlanItem, part: str) -> str:
     return "" if part in (WHOLE, item.target) else f" of {part_name(part)}"
-
-
-def _wanted(item: PlanItem, part: str, measure: str) -> str:
-    """What a line buys of one measure of one part, in a sentence."""
-    if item.worths is None or not measure:
-        return ""
-    whole = item.worths[CASES[0]]
-    worth, of = whole.parts.get(part, whole), _of(item, part) if part in whole.parts else ""
-    for way, above in ((worth.alone, ""), (worth.cumulative, "With the changes above it: ")):
-        if gain_of(way, measure) > 0:
-            return f"{above}{_bought_words(_Told(measure, way, of))}"
-    return ""
 
 
 def _bought_words(told: _Told) -> str:
