@@ -17,7 +17,6 @@ from afterload.batch.trends import (
     Earlier,
     Record,
     Trend,
-    Word,
     no_index,
     read_earlier,
     sum_trend,
@@ -25,19 +24,7 @@ from afterload.batch.trends import (
 )
 from afterload.errors import ModelError
 
-__all__ = [
-    "INDEX_VERSION",
-    "ChangeTotal",
-    "Failure",
-    "Portfolio",
-    "Row",
-    "Totals",
-    "Trend",
-    "Word",
-    "build_portfolio",
-    "check_previous",
-    "limit_numbers",
-]
+__all__ = ["INDEX_VERSION", "Failure", "Portfolio", "Row", "build_portfolio", "check_previous", "limit_numbers"]
 
 # The kind of a failure that is none: the run was interrupted before the team was done.
 NOT_DONE = "cancelled"

@@ -25,7 +25,7 @@ from afterload.recovery.result import CoupledEstimate
 from afterload.report.packet import slug
 from afterload.scenario import Fleet, LoadedScenario
 
-__all__ = ["RECORD_VERSION", "team_record"]
+__all__ = ["team_record"]
 
 RECORD_VERSION = 1
 # Arrivals go into a record hour by hour for so long; then their mean in the long run.
@@ -235,7 +235,8 @@ def _queue(item: QueueEstimate) -> dict[str, Any]:
     starts, rates = _hourly(item.load.arrivals, item.load.outage_min)
     return {
         "name": item.name,
-        "dependency": queue.dependency,
+        # Of several the one that leaves it least.
+        "dependency": item.cap.dependency if item.cap is not None else queue.dependency,
         "runs_on_lambda": queue.service in LAMBDA,
         "function": queue.resources.function,
         "reserved_concurrency": queue.reserved_concurrency,

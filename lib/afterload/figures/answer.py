@@ -12,7 +12,7 @@ from afterload.errors import ApproximationWarning, LowerBoundWarning, MissingEvi
 from afterload.estimates import Estimates, QueueEstimate
 from afterload.figures.evidence import evidence_doubts, rest_words, rests
 from afterload.figures.figure import Prose, Table
-from afterload.figures.recovery import SAME_SHARE, coupled_end, coupled_sentences, differing_sentences
+from afterload.figures.recovery import coupled_sentences
 from afterload.figures.retries import calls_in_words
 from afterload.figures.words import NEVER, doubts, span
 from afterload.model.retries import stack as stack_of
@@ -25,6 +25,7 @@ from afterload.plan.wording import buys_no_minutes, largest_price, short_worth
 from afterload.plan.worth import CASES, measured_recovery
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.result import CoupledEstimate
+from afterload.scenario.load import INSIDE
 from afterload.units import format_duration, format_instant, format_minutes, format_number, format_rate
 
 __all__ = ["all_doubts", "answer", "headline", "provenance", "spread_sentences"]
@@ -33,15 +34,15 @@ __all__ = ["all_doubts", "answer", "headline", "provenance", "spread_sentences"]
 SHOWN_QUEUES = 6
 
 
-def headline(estimates: Estimates, recovery: CoupledEstimate | None = None) -> list[tuple[str, str]]:
-    """The few numbers that matter, each as a large text and what it is.
-
-    With a recovery, what differs once everything acts on each other is told with the time of the queue alone.
-    """
+def headline(estimates: Estimates) -> list[tuple[str, str]]:
+    """The few numbers that matter, each as a large text and what it is."""
     found = []
     queue, stack, fleet = estimates.worst_queue, estimates.worst_stack, estimates.slowest_fleet
     if queue is not None:
-        found.append(_stale_tile(queue, recovery))
+        if queue.stale_min is None:
+            found.append((NEVER, f"fresh work is on time again ({queue.name})"))
+        else:
+            found.append((format_minutes(queue.stale_min), f"of stale processing ({queue.name})"))
     if stack is not None:
         found.append(
             (
@@ -52,41 +53,6 @@ def headline(estimates: Estimates, recovery: CoupledEstimate | None = None) -> l
     if fleet is not None and fleet.missing:
         found.append((format_minutes(fleet.in_service_min), f"to launch what {fleet.name} lacks"))
     return found
-
-
-def _stale_tile(queue: QueueEstimate, recovery: CoupledEstimate | None) -> tuple[str, str]:
-    """Stale minutes of a queue, with what becomes of them where everything acts on each other."""
-    alone = NEVER if queue.stale_min is None else format_minutes(queue.stale_min)
-    words = "fresh work is on time again" if queue.stale_min is None else "of stale processing"
-    if recovery is None:
-        return alone, f"{words} ({queue.name})"
-    coupled, end = coupled_end(recovery, queue.name)
-    back = queue.fresh_age_back_min
-    if coupled == back or (coupled is not None and back is not None and _is_alike(coupled, back)):
-        return alone, f"{words} ({queue.name}{_endless(recovery, queue.name)})"
-    if coupled is None:
-        return end, (
-            f"fresh work is on time again with everything acting on each other ({queue.name}; alone {alone} {words})"
-        )
-    return alone, (
-        f"{words} ({queue.name} alone; with everything acting on each other fresh work is on time {end} after the restore)"
-    )
-
-
-def _is_alike(one: float, other: float) -> bool:
-    return abs(one - other) <= SAME_SHARE * max(one, other)
-
-
-def _endless(recovery: CoupledEstimate, shown: str) -> str:
-    """That other queues have no end with everything acting on each other, beside a tile whose queue has one."""
-    if coupled_end(recovery, shown)[0] is None:
-        return ""
-    ends = {name: coupled_end(recovery, name) for name in recovery.coupling.queues}
-    names = [name for name, (minutes, _) in ends.items() if minutes is None]
-    if not names:
-        return ""
-    who = f"{names[0]} is" if len(names) == 1 else f"{len(names):,} other queues are"
-    return f"; with everything acting on each other {who} on time {ends[names[0]][1]}"
 
 
 def spread_headline(estimates: Estimates, recovery: CoupledEstimate | None) -> tuple[str, str, str] | None:
@@ -144,7 +110,8 @@ def _sentences(estimates: Estimates, recovery: CoupledEstimate | None) -> Iterat
     scenario = estimates.loaded.scenario
     objective = scenario.recovery_objective_min
     if queue is not None:
-        yield from _queue_sentences(queue, scenario.incident.outage_min, objective, _told(estimates, recovery))
+        drawn = recovery is not None and recovery.draws > 0
+        yield from _queue_sentences(queue, scenario.incident.outage_min, objective, drawn)
         yield from _other_queues(estimates, queue)
         yield from spread_sentences(estimates, recovery)
     if stack is not None:
@@ -183,24 +150,11 @@ def _other_queues(estimates: Estimates, shown: QueueEstimate) -> Iterator[str]:
     ]
     more = len(others) - SHOWN_QUEUES
     rest = f", and {counted(more, 'more queue')} in the chapter on the backlog" if more > 0 else ""
-    yield f"Waiting at the restore in other queues, each taken alone: {', '.join(parts)}{rest}."
+    yield f"Waiting at the restore in other queues: {', '.join(parts)}{rest}."
 
 
-# What else than a time alone may be told of it: nothing, or the likely time with everything acting on each other.
-_Coupled = tuple[float | None, bool] | None
-
-
-def _told(estimates: Estimates, recovery: CoupledEstimate | None) -> _Coupled:
-    """The likely coupled time until fresh work is on time, and whether inputs are uncertain; None without a recovery."""
-    measured = None if recovery is None else measured_recovery(estimates.loaded, recovery)
-    if measured is None or recovery is None:
-        return None
-    return measured.likely("fresh_min"), recovery.draws > 0
-
-
-def _queue_sentences(queue: QueueEstimate, outage: float, objective: float, coupled: _Coupled) -> Iterator[str]:
+def _queue_sentences(queue: QueueEstimate, outage: float, objective: float, drawn: bool) -> Iterator[str]:
     back, waiting = queue.fresh_age_back_min, queue.recovery.backlog_at_restore
-    one = round(waiting) == 1
     leaves = f"The outage of {span(outage)} leaves {counted(waiting, 'item')} waiting in {queue.name}"
     if queue.rejected > 0:
         leaves = f"{leaves}, after {counted(queue.rejected, 'item')} refused"
@@ -211,25 +165,18 @@ def _queue_sentences(queue: QueueEstimate, outage: float, objective: float, coup
             f"{format_minutes(objective)}."
         )
         return
-    # The verdict is that of index and gate: of the coupled recovery.
-    counts = back if coupled is None else coupled[0]
-    alike = counts is not None and _is_alike(counts, back)
     if queue.drain_min == 0:
         yield f"{leaves}, {'so there is nothing to drain' if waiting == 0 else 'all of which is dropped or discarded'}."
     elif queue.drain_min is None:
         yield f"{leaves}. At these rates the old work never drains."
     else:
-        drain = f"{'It takes' if one else 'They take'} {span(queue.drain_min)} to drain"
-        drain += "" if alike else " where the queue is taken alone"
+        drain = f"{'It takes' if round(waiting) == 1 else 'They take'} {span(queue.drain_min)} to drain"
         if queue.stale_min is not None and queue.stale_min > 0:
-            drain += f", so processing {'is' if alike else 'would be'} stale for {span(queue.stale_min)} in all"
+            drain += f", so processing is stale for {span(queue.stale_min)} in all"
         yield f"{leaves}. {drain}."
     when = f"{format_minutes(back)} after the restore" if back > 0 else "at the restore"
-    if counts is None or not alike or within(counts, objective) != within(back, objective):
-        other = NEVER if counts is None else f"{format_minutes(counts)} after it"
-        when += f" for {queue.name} alone, and {other} with everything acting on each other"
-    level = " at the likely inputs" if coupled is not None and coupled[1] else ""
-    yield f"First-attempt age is back at baseline {when}; {_judged(counts, objective)}{level}."
+    level = " at the likely inputs" if drawn else ""
+    yield f"First-attempt age is back at baseline {when}; {_judged(back, objective)}{level}."
 
 
 def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = None) -> Prose:
@@ -241,14 +188,13 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
         f"restored {format_instant(scenario.incident.restored_at, zone)}."
     )
     made_up = "Hypothetical: the numbers of this scenario are made up." if scenario.hypothetical else ""
-    big, sentences = headline(estimates, recovery), [*_sentences(estimates, recovery), *coupled_sentences(recovery)]
+    big, sentences = headline(estimates), [*_sentences(estimates, recovery), *coupled_sentences(recovery)]
     shown = first_changes(plan, {"fresh": scenario.recovery_objective_min})
     first = [_first_change(plan, item) for item in shown]
     worse, last = worsened_summary(plan), _none_drains([each.item for each in shown])
     changes = loaded.overrides
     changed = f"Values overridden for this run: {', '.join(f'{k}={v}' for k, v in changes.items())}." if changes else ""
-    differing = differing_sentences(recovery, estimates.queues)
-    warnings = [text for text in (made_up, changed, *differing, *evidence_doubts(loaded)) if text]
+    warnings = [text for text in (made_up, changed, *evidence_doubts(loaded)) if text]
     rested = [rest_words(item) for item in rests(estimates)]
     drawn = spread_headline(estimates, recovery)
     if drawn is not None:
@@ -354,9 +300,10 @@ def provenance(estimates: Estimates) -> Table:
     rows += [(name, path) for name, path in (("timeline", incident.timeline), ("impacts", incident.impacts)) if path]
     if loaded.scenario.postmortem is not None and loaded.scenario.postmortem.timeline is not None:
         rows.append(("own timeline", loaded.scenario.postmortem.timeline))
-    for name, queue in loaded.scenario.queues.items():
-        if queue.arrival_rate.series is not None:
-            rows.append((f"arrival series of {name}", queue.arrival_rate.series))
+    for part, section, key, _ in INSIDE:
+        for name, item in getattr(loaded.scenario, part).items():
+            if file := getattr(getattr(item, section), key, None):
+                rows.append((f"{section.replace('_', ' ')} of {name}", file))
     for kind, named in (("export", loaded.scenario.exports), ("telemetry", loaded.scenario.telemetry)):
         rows += [(kind, file) for file in dict.fromkeys(item.file for item in named)]
     rows += [(f"override {path}", str(value)) for path, value in loaded.overrides.items()]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
-from afterload.estimates import QueueEstimate
 from afterload.figures.charts import COLOURS, GREY, LINE_LEGEND, Clock, alt, chart_of, finish, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import NEVER, paragraph, sentence_list, span
@@ -19,12 +17,8 @@ from afterload.recovery.result import CoupledEstimate, Variant
 from afterload.units import format_count, format_minutes, format_rate, format_share
 
 __all__ = [
-    "coupled_end",
     "coupled_sentences",
-    "coupled_words",
     "dependency_sentences",
-    "differing_queues",
-    "differing_sentences",
     "losing_sentences",
     "movers_figure",
     "rate_from",
@@ -66,10 +60,7 @@ def recovery_answer(estimate: CoupledEstimate | None) -> Prose:
     coupling = estimate.coupling
     for place, name in enumerate(coupling.queues):
         drain = _drains(estimate.today)[place]
-        text = (
-            f"{name}: with queues, retries and dependencies acting on each other, the backlog is "
-            f"{_after(drain, estimate.today.result)}."
-        )
+        text = f"{name}: the backlog is {_after(drain, estimate.today.result)}."
         if name in estimate.drain:
             text += f" Over the uncertain inputs: {_band(estimate.drain[name])}."
             if 0 < estimate.drain[name].never < 1:
@@ -160,66 +151,6 @@ def _losses(result: CoupledResult, place: int, coupling: Coupling) -> dict[str, 
         return {name: f"{format_count(count)}{end if count else ''}" for name, count in counts.items()}
     rate = f"{rate_from(each, result, coupling)}{' in all' if kinds > 1 else ''}"
     return {name: rate if count or not kinds else "0" for name, count in counts.items()}
-
-
-# Drains of one queue alone and coupled that differ by less than this share say the same.
-SAME_SHARE = 0.02
-
-
-def differing_queues(estimate: CoupledEstimate | None, alone: Mapping[str, QueueEstimate]) -> frozenset[str]:
-    """Queues whose drain is another one once everything acts on each other, as the scenario starts."""
-    if estimate is None:
-        return frozenset()
-    result = estimate.today.result
-    found = {
-        name: (_reached(result.drain_min[0, place]), alone[name].drain_min)
-        for place, name in enumerate(estimate.coupling.queues)
-    }
-    return frozenset(name for name, (coupled, single) in found.items() if not _is_same(coupled, single))
-
-
-def _is_same(coupled: float | None, single: float | None) -> bool:
-    if coupled is None or single is None:
-        return coupled is single
-    return abs(coupled - single) <= SAME_SHARE * max(coupled, single)
-
-
-def coupled_end(estimate: CoupledEstimate, name: str) -> tuple[float | None, str]:
-    """When first-attempt age of a queue is back with everything acting on each other: minutes or None, and in words."""
-    result, place = estimate.today.result, estimate.coupling.queues.index(name)
-    value = result.fresh_age_back_min[0, place]
-    return _reached(value), _text(result, value)
-
-
-def differing_sentences(estimate: CoupledEstimate | None, alone: Mapping[str, QueueEstimate]) -> list[str]:
-    """Queues whose recovery is another one once everything acts on each other, as the scenario starts."""
-    if estimate is None:
-        return []
-    found = []
-    differing = differing_queues(estimate, alone)
-    for name in estimate.coupling.queues:
-        if name not in differing:
-            continue
-        single = alone[name].drain_min
-        first = "has nothing to drain" if single == 0 else f"would take {span(single)} to drain"
-        found.append(
-            f"{name} alone {first}; {coupled_words(estimate, name)}. That is what counts: see the chapter on the recovery."
-        )
-    return found
-
-
-def coupled_words(estimate: CoupledEstimate, name: str) -> str:
-    """What becomes of a queue with everything acting on each other, and which dependency it pushes down."""
-    result = estimate.today.result
-    coupled = _reached(result.drain_min[0, estimate.coupling.queues.index(name)])
-    down = [
-        other
-        for at, other in enumerate(estimate.coupling.dependencies)
-        if result.time_collapsed_min[0, at] > 0 or np.isnan(result.healed_at_min[0, at])
-    ]
-    why = f", since {', '.join(down)} is pushed over its capacity" if down else ""
-    text = "is never drained" if coupled is None and bool(result.never[0]) else f"is {_after(coupled, result)}"
-    return f"with its dependency, retries and fleets acting on each other it {text}{why}"
 
 
 def dependency_sentences(estimate: CoupledEstimate | None) -> list[str]:

@@ -69,7 +69,7 @@ __all__ = [
 
 DAY_MIN = 1_440.0
 # How far a recovery is followed at once. What is not over and not proven to be without end then is followed eight times as far.
-HORIZONS_MIN = (DAY_MIN, 14 * DAY_MIN, 112 * DAY_MIN, 896 * DAY_MIN, 7_168 * DAY_MIN)
+HORIZONS_MIN = (DAY_MIN, 14 * DAY_MIN, 112 * DAY_MIN, 896 * DAY_MIN)
 # The course of a longer recovery is kept up to here.
 LONGEST_COURSE_MIN = 112 * DAY_MIN
 # Arrivals that do not change are compared with themselves after this time.
@@ -233,7 +233,7 @@ def cap_rate(room_per_min: float, own_per_min: float, steps: CapSteps | None = N
     from afterload.model import coupled_kernel as kernel
 
     room, own = number("room_per_min", room_per_min), number("own_per_min", own_per_min)
-    rate: float = kernel.cap_rate(room, own, *_steps_row(steps), number("lift", lift, most=1.0))
+    rate: float = kernel.cap_rate.py_func(room, own, *_steps_row(steps), number("lift", lift, most=1.0))
     return min(rate, own)
 
 
@@ -517,7 +517,7 @@ class _Packed:
         # A surge that has fallen to nothing is none.
         surges = [40.0 * item.surge_decay_min for item in self.system.dependencies if item.surge_per_min > 0]
         late = max(0.0, float(self.outages.max()) - self.system.outage_min)
-        settled = max((item.cycle_start_min - self.system.lead_min + late for item in profiles), default=0.0)
+        settled = max((item.settled_from_min - self.system.lead_min + late for item in profiles), default=0.0)
         since = np.ceil((max(0.0, settled, *ramps, *surges, *self.course_starts) + ages) / self.step - 1e-9)
         return np.maximum(1, since).astype(np.int64), round(period / self.step)
 

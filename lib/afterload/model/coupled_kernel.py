@@ -33,8 +33,9 @@ RING = 256
 # Places of BOUNDS.
 SERVICE, FLEET, COURSE, CAP, RESERVED, CONSUMERS, POOL, SCALER, BATCHES, RAMP, ADMISSION, DEPENDENCY = range(1, 13)
 
-# Only ``simulate`` makes arrays. What it calls need not count references to them, which would take half of the time.
-compiled = njit(cache=True, error_model="numpy", _nrt=False)  # type: ignore[call-overload]
+# Only ``simulate`` makes arrays and is kept on disk. What it calls need not count references to them, which would take half of
+# the time, and is inlined: the tuples of arrays cost more to pass than to use.
+compiled = njit(error_model="numpy", _nrt=False, forceinline=True)  # type: ignore[call-overload]
 
 
 class Fixed(NamedTuple):
@@ -646,7 +647,7 @@ def bound_queue(p, s, u, now, stage):
     o.free = own_rate(q)
     room = o.room
     if stage < 4:
-        room = min(room, held_to(q, p.admission[0].floor_share * o.free, 0.0))
+        room = held_to(q, min(p.admission[0].floor_share * o.free, share_of(p, s, u, False)), 0.0)
     if room < limit:
         limit, bound = room, ADMISSION
     o.limit, o.bound = limit, bound
@@ -726,6 +727,17 @@ def slowed(p, s, line, failing, timed):
     able = max(w.rate, w.live + w.side) * factor
     live = min(w.live, able)
     return live, min(w.side, able - live)
+
+
+@compiled
+def last_call(p, k):
+    """The last place at which any queue calls a dependency; the first where none does."""
+    last = 0
+    for u in range(p.calls.shape[0]):
+        for c in range(p.calls.shape[1]):
+            if p.calls[u, c] == k:
+                last = max(last, c)
+    return last
 
 
 @compiled
@@ -1212,7 +1224,7 @@ def change_step(p, s, holds, now):
 
 @compiled
 def share_of(p, s, u, left):
-    """What a queue gets of the room at its dependencies, by service rates and as a cap can be.
+    """What a queue gets of the room at its dependencies, by what their consumers can do and as a cap can be.
 
     ``left``: of what queues at rest leave.
     """
@@ -1224,10 +1236,10 @@ def share_of(p, s, u, left):
             break
         x = s.dependencies[k]
         among = x.draining if left else x.service
-        if q.service_rate_per_min <= 0.0:
+        if own_rate(q) <= 0.0:
             return 0.0
         if among > 0.0:
-            room = min(room, (x.left if left else x.room) * q.service_rate_per_min / among)
+            room = min(room, (x.left if left else x.room) * own_rate(q) / among)
     return held_to(q, room, 0.0) if room < NO_LIMIT else room
 
 
@@ -1301,7 +1313,7 @@ def offer(p, s, i, now, cell_end):
                     k = p.calls[u, c]
                     if k >= 0:
                         s.dependencies[k].left -= o.coming * p.per_item[u, c]
-                        s.dependencies[k].draining -= q.service_rate_per_min * p.per_item[u, c]
+                        s.dependencies[k].draining -= own_rate(q) * p.per_item[u, c]
     for u in range(s.queues.shape[0]):
         o, q = s.queues[u], p.queues[u]
         o.room = np.inf
@@ -1354,17 +1366,18 @@ def look(p, s, now):
     """Which dependencies are down or reject, what still succeeds, and what all that tells."""
     seen = s.seen[0]
     seen.healthy = seen.warm = seen.within = seen.fresh = seen.empty = seen.reached = True
-    add_loads(p, s)
-    for _ in range(1 if p.calls.shape[1] < 2 else 3):
+    for c in range(max(1, p.calls.shape[1])):
+        # In series, what comes to a dependency is known when those before it are.
+        add_loads(p, s)
         for k in range(s.dependencies.shape[0]):
-            judge(p, s, k, now)
-        if p.calls.shape[1] >= 2:
-            add_loads(p, s)
+            if last_call(p, k) == c:
+                judge(p, s, k, now)
     for k in range(s.dependencies.shape[0]):
         d, x = p.dependencies[k], s.dependencies[k]
         seen.warm &= x.hit >= 0.9 * d.hit_at_rest - TINY and x.control_left <= 0.0
         seen.within &= x.load <= p.admission[0].objective_share * x.capacity * (1.0 + TINY)
         seen.healthy &= not x.collapsed
+        seen.reached &= x.passing >= 1.0
     share_out(p, s)
     charge_pools(p, s)
     for u in range(s.queues.shape[0]):
@@ -1539,7 +1552,10 @@ def quiet_steps(p, s, i, most):
 
 @compiled
 def repeats(p, s):
-    """Whether the state is that of one period ago, or worse, and the period did the same; keeps it for the next time."""
+    """Whether the state is that of one period ago, or worse, and the period did the same; keeps it for the next time.
+
+    An admission plan that fell back in both periods, from the same step, need not stand at the same place of its own cycle.
+    """
     same = True
     for line in range(p.lanes.shape[0]):
         w = s.lanes[line]
@@ -1548,19 +1564,28 @@ def repeats(p, s):
         if live < s.mark_q[line, 0] - slack or side < s.mark_q[line, 1] - slack:
             same = False
         s.mark_q[line, 0], s.mark_q[line, 1] = live, side
+    last = s.mark_f.shape[0] - 6
+    plan = s.plan[0]
+    now = (float(plan.highest), plan.falls, float(plan.stage), plan.lift, plan.calm, plan.trouble)
+    cycles = plan.falls > 0.0 and s.mark_f[last + 1] > 0.0 and s.mark_f[last] == plan.highest
+    for column in range(6):
+        if column > 1 and not cycles and abs(now[column] - s.mark_f[last + column]) > 1e-6:
+            same = False
+        s.mark_f[last + column] = now[column]
+    plan.highest, plan.falls = plan.stage, 0.0
     for k in range(s.dependencies.shape[0]):
         x, mark = s.dependencies[k], s.mark_k[k]
         total = s.depend[k].time_collapsed_min
         gained, down = total - mark[0], 1.0 if x.collapsed else 0.0
-        if abs(gained - mark[1]) > 1e-6 or down != mark[2] or abs(x.hit - mark[3]) > TINY or x.control_left != mark[4]:
+        moved = abs(gained - mark[1]) > 1e-6 or down != mark[2] or abs(x.hit - mark[3]) > TINY
+        if (moved and not cycles) or x.control_left != mark[4]:
             same = False
         mark[0], mark[1], mark[2], mark[3], mark[4] = total, gained, down, x.hit, x.control_left
     for place in range(s.pools.shape[0]):
-        tokens = s.pools[place].tokens
-        if tokens != s.mark_p[place] and not abs(tokens - s.mark_p[place]) <= TINY * s.mark_p[place]:
+        tokens, before = s.pools[place].tokens, s.mark_p[place]
+        if tokens != before and not abs(tokens - before) <= TINY * before and not cycles:
             same = False
         s.mark_p[place] = tokens
-    last = s.mark_f.shape[0] - 4
     for f in range(s.fleets.shape[0]):
         serving = s.fleets[f].serving
         if abs(serving - s.mark_f[f]) > TINY * s.mark_f[f]:
@@ -1572,12 +1597,6 @@ def repeats(p, s):
         if wanted != s.mark_f[place]:
             same = False
         s.mark_f[place] = wanted
-    plan = s.plan[0]
-    now = (float(plan.stage), plan.lift, plan.calm, plan.trouble)
-    for column in range(4):
-        if abs(now[column] - s.mark_f[last + column]) > 1e-6:
-            same = False
-        s.mark_f[last + column] = now[column]
     return same
 
 
@@ -1619,7 +1638,7 @@ def begin(p, s):
         q = p.queues[u]
         for c in range(p.calls.shape[1]):
             if p.calls[u, c] >= 0:
-                s.dependencies[p.calls[u, c]].service += q.service_rate_per_min * p.per_item[u, c]
+                s.dependencies[p.calls[u, c]].service += own_rate(q) * p.per_item[u, c]
         r = s.results[u]
         r.drain_min = r.fresh_age_back_min = -1.0
         a, c = p.scalers[u], s.scalers[u]
@@ -1654,7 +1673,8 @@ def begin(p, s):
         s.begun[place] = -1.0
     plan = s.plan[0]
     plan.stage, plan.restored = NORMAL, False
-    plan.lift = plan.calm = plan.trouble = 0.0
+    plan.lift = plan.calm = plan.trouble = plan.falls = 0.0
+    plan.highest = 0
     s.overall[0].fallbacks = 0.0
 
 
@@ -1776,6 +1796,8 @@ def run_draw(p, s, settled, period, course, others, waits):
                         change = change_step(p, s, holds, now)
                     if change != 0:
                         overall.fallbacks += change < 0
+                        plan.falls += change < 0
+                        plan.highest = max(plan.highest, plan.stage)
                         continue
                 elif plan.restored and seen.reached and seen.healthy and seen.full and now >= p.last_course:
                     overall.end_min, overall.over = now, True
@@ -1869,7 +1891,7 @@ def simulate(
         np.zeros((nl, 2)),
         np.zeros((nk, 5)),
         np.zeros(pools.shape[1]),
-        np.zeros(nf + nq + 4),
+        np.zeros(nf + nq + 6),
     )
     none, keeps = np.zeros((0, nq)), waits.shape[0] > 0
     steady = np.zeros(bases.shape[1], dtype=np.int64)

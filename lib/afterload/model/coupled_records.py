@@ -312,6 +312,8 @@ class PlanState:
     lift: float
     calm: float  # minutes for which the signal held
     trouble: float  # minutes of a collapse
+    highest: int  # step reached in this period
+    falls: float  # falls back in it
 
 
 @dataclass

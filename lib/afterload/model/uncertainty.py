@@ -26,7 +26,7 @@ class Range:
     """One uncertain number: it lies between ``low`` and ``high``, most often near ``likely``.
 
     Drawn from a PERT distribution: a beta distribution on the interval with its mode at ``likely`` and its mean at
-    (low + 4 likely + high) / 6.
+    (low + 4 likely + high) / 6. All that name the same ``moves_with`` are drawn at the same percentile.
 
     Raises:
         ModelError: a value negative or not finite, or not in order.
@@ -37,6 +37,7 @@ class Range:
     low: float
     likely: float
     high: float
+    moves_with: str = ""
 
     def __post_init__(self) -> None:
         for name in ("low", "likely", "high"):
@@ -91,26 +92,24 @@ class Mover(Generic[Key]):
     swing: float | None
 
 
-def draw(
-    ranges: Mapping[Key, Range], draws: int, generator: np.random.Generator, tied: Mapping[Key, str] | None = None
-) -> dict[Key, FloatArray]:
+def draw(ranges: Mapping[Key, Range], draws: int, generator: np.random.Generator) -> dict[Key, FloatArray]:
     """Values of every input, each of shape (draws,). The order of ``ranges`` counts.
 
-    Inputs with one name in ``tied`` move together: in a draw each takes its own quantile of the same rank. All others are
-    independent of each other.
+    Inputs with one name in ``moves_with`` move together: in a draw each takes its own quantile of the same rank. All others
+    are independent of each other.
     """
     if draws < 1:
         raise ModelError(f"draws is {draws}; give at least 1")
-    names = tied or {}
     ranks: dict[str, FloatArray] = {}
     found = {}
     for key, item in ranges.items():
-        if key not in names:
+        name = item.moves_with
+        if not name:
             found[key] = item.sample(draws, generator)
             continue
-        if names[key] not in ranks:
-            ranks[names[key]] = generator.random(draws)
-        found[key] = item.quantiles(ranks[names[key]])
+        if name not in ranks:
+            ranks[name] = generator.random(draws)
+        found[key] = item.quantiles(ranks[name])
     return found
 
 
@@ -133,17 +132,22 @@ def movers(
     generator: np.random.Generator,
     samples: int = 2_000,
 ) -> list[Mover[Key]]:
-    """Inputs by how far they move the answer, the farthest first; those that bring "never" before all others.
+    """Inputs by how far they move the answer, the farthest first; those that bring "never" before all others. Of inputs that
+    move together the first stands for all.
 
     ``evaluate`` takes values of all inputs, each of shape (n,), and gives n answers with NaN for never. It is called once.
     """
-    keys = list(ranges)
-    if not keys:
+    if not ranges:
         return []
-    ends = {key: np.percentile(ranges[key].sample(samples, generator), [10, 90]) for key in keys}
-    values = {key: np.full(2 * len(keys), float(ranges[key].likely)) for key in keys}
+    first = {item.moves_with: key for key, item in reversed(list(ranges.items()))}
+    keys = [key for key, item in ranges.items() if not item.moves_with or first[item.moves_with] == key]
+    ends = {key: np.percentile(item.sample(samples, generator), [10, 90]) for key, item in ranges.items()}
+    values = {key: np.full(2 * len(keys), float(item.likely)) for key, item in ranges.items()}
     for place, key in enumerate(keys):
-        values[key][2 * place : 2 * place + 2] = ends[key]
+        name = ranges[key].moves_with
+        for other in ranges:
+            if other == key or (name and ranges[other].moves_with == name):
+                values[other][2 * place : 2 * place + 2] = ends[other]
     answers = evaluate(values)
     found = []
     for place, key in enumerate(keys):

@@ -18,7 +18,7 @@ from afterload.plan.worth import CASES, WHOLE, Appraisal, Appraiser, Difference,
 from afterload.scenario.coupled_schema import Costs
 from afterload.slices import Slices, finished
 
-__all__ = ["ORDERS", "Order", "Plan", "build_plan", "catalogue", "planning"]
+__all__ = ["Order", "Plan", "build_plan", "catalogue", "planning"]
 
 _RANK = {DO: 0, NEEDS_EVIDENCE: 1, IN_PLACE: 2, NOT_HERE: 3}
 # The guide's own five changes: of equal worth they stand before what goes with them.

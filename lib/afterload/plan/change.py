@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from afterload.estimates import Estimates
 from afterload.findings.phrases import counted, quoted, where
@@ -17,6 +18,7 @@ __all__ = [
     "NEEDS_EVIDENCE",
     "NOT_HERE",
     "Change",
+    "Place",
     "PlanItem",
     "counted",
     "failing",
@@ -136,7 +138,6 @@ class Change:
         id: stable name.
         order: its place in the guide's order of change, 1 to 5; 6 for what the guide leaves to the team.
         title, why: what to do, and why it matters in a recovery.
-        applies_when: to what part of a scenario it applies, in words.
         exercise: how to see that it worked.
         reference: where the advice and its figures come from.
         items: gives its lines for one team.
@@ -152,7 +153,6 @@ class Change:
     exercise: str
     reference: str
     items: Callable[[Estimates], Iterable[PlanItem]]
-    applies_when: str
     effort_days: float
     risk: str
     sized_after: tuple[str, ...] = ()
@@ -161,6 +161,41 @@ class Change:
 def owner_of(estimates: Estimates, part: object = None) -> str:
     """Who carries out a change of a part of the scenario: its owner, else the team's."""
     return getattr(part, "owner", None) or estimates.loaded.scenario.owner or "no owner yet"
+
+
+@dataclass(frozen=True)
+class Place:
+    """The part of a scenario that lines of a change are about: its kind, its name, and what of it may have an owner."""
+
+    change: str
+    estimates: Estimates
+    kind: str
+    name: str
+    part: object = None
+
+    def where(self, *field: str) -> str:
+        """Where the part, or a field of it, came from."""
+        return where(self.estimates.loaded, self.kind, self.name, *field)
+
+    def _line(self, status: str, evidence: str, **details: Any) -> PlanItem:
+        owner = owner_of(self.estimates, self.part)
+        return PlanItem(self.change, f"{self.kind}.{self.name}", status, evidence, owner=owner, **details)
+
+    def do(self, evidence: str, **details: Any) -> PlanItem:
+        """A line that is to do, with the other fields of :class:`PlanItem`."""
+        return self._line(DO, evidence, **details)
+
+    def in_place(self, evidence: str) -> PlanItem:
+        """A line that is done already."""
+        return self._line(IN_PLACE, evidence)
+
+    def asks(self, evidence: str) -> PlanItem:
+        """A line that needs evidence first."""
+        return self._line(NEEDS_EVIDENCE, evidence)
+
+    def not_here(self, evidence: str) -> PlanItem:
+        """A line that does not apply."""
+        return self._line(NOT_HERE, evidence)
 
 
 def share(value: float) -> str:

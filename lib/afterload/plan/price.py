@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from afterload.scenario.coupled_schema import Costs
 from afterload.units import format_number
 
-__all__ = ["HOURS_A_MONTH", "NOTHING_PRICED", "Headroom", "Net", "headroom_words", "money", "net_of"]
+__all__ = ["NOTHING_PRICED", "Headroom", "Net", "headroom_words", "money", "net_of"]
 
 HOURS_A_MONTH = 730.0
 MONTHS_A_YEAR = 12

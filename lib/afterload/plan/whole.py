@@ -13,7 +13,7 @@ from afterload.plan.change import PlanItem
 from afterload.plan.measures import NAMES, before_and_after, part_name
 from afterload.plan.worth import CASES, OF_PART, WHOLE, Difference, gain_of
 
-__all__ = ["Worsened", "mind", "worsened", "worsened_summary", "worsened_words"]
+__all__ = ["mind", "worsened", "worsened_words"]
 
 # Parts of which a measure is told one by one; of more, the whole.
 MOST_PARTS = 3

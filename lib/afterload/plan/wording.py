@@ -19,7 +19,6 @@ from afterload.units import format_duration, format_minutes
 __all__ = [
     "NOTHING_BOUGHT",
     "buys_no_minutes",
-    "difference_words",
     "effort_and_risk",
     "largest_price",
     "minutes_bought",

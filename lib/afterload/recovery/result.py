@@ -66,7 +66,7 @@ def estimate_recovery(coupling: Coupling, draws: int = DRAWS, seed: int = SEED) 
     Uncertain inputs give P10, P50 and P90 from ``draws`` draws; the same seed gives the same numbers.
     """
     system = coupling.system
-    today = _variant("as the scenario is", system)
+    today = _variant("as the scenario is", system, coupling.course)
     others = []
     if system.dependencies:
         flipped = _started(system, collapsed=not any(item.collapsed_at_restore for item in system.dependencies))
@@ -104,7 +104,7 @@ def draw_recovery(
 
     For whoever needs no more of it, such as a gate.
     """
-    likely = trace(coupling.system).result
+    likely = coupling.course.result
     return likely, simulate(coupling.system, drawn_inputs(coupling, draws, seed)) if coupling.ranges else None
 
 
@@ -120,12 +120,12 @@ def drawn_inputs(coupling: Coupling, draws: int = DRAWS, seed: int = SEED) -> di
         groups.setdefault(name, {})[key] = item
     found: dict[Input, FloatArray] = {}
     for name, ranges in groups.items():
-        found |= draw(ranges, draws, np.random.default_rng([seed, *name.encode()]), coupling.tied)
+        found |= draw(ranges, draws, np.random.default_rng([seed, *name.encode()]))
     return found
 
 
-def _variant(name: str, system: CoupledSystem) -> Variant:
-    return Variant(name, system, trace(system), bool(certainty(system).certain[0]))
+def _variant(name: str, system: CoupledSystem, course: Trace | None = None) -> Variant:
+    return Variant(name, system, course or trace(system), bool(certainty(system).certain[0]))
 
 
 def _started(system: CoupledSystem, collapsed: bool) -> CoupledSystem:

@@ -8,19 +8,8 @@ from collections.abc import Iterator
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate
 from afterload.findings.audit.receives import enough_receives
-from afterload.plan.change import (
-    DO,
-    IN_PLACE,
-    NEEDS_EVIDENCE,
-    NOT_HERE,
-    Change,
-    PlanItem,
-    counted,
-    owner_of,
-    quoted,
-    where,
-)
-from afterload.plan.coupled_ends import NO_END, CoupledEnd, ends_of
+from afterload.findings.phrases import without_end
+from afterload.plan.change import Change, Place, PlanItem, counted, quoted
 from afterload.plan.terraform import function_call, resource
 from afterload.scenario import Queue
 from afterload.units import format_duration
@@ -31,11 +20,9 @@ ID = "dlq-receives"
 
 
 def _items(estimates: Estimates) -> Iterator[PlanItem]:
-    ends = ends_of(estimates)
     for item in estimates.queues.values():
         if item.queue.max_receives is not None or item.queue.service == "sqs-lambda":
-            end = ends().get(item.name, NO_END) if item.queue.max_receives is not None else NO_END
-            yield _item(estimates, item, end)
+            yield _item(estimates, item)
 
 
 def _visibility_s(queue: Queue) -> float:
@@ -72,17 +59,15 @@ def _redrive_words(item: QueueEstimate, gone: float) -> str:
     return f"{moved}, and consumers need {format_duration(gone / spare)} for them beside what arrives."
 
 
-def _item(estimates: Estimates, item: QueueEstimate, end: CoupledEnd) -> PlanItem:
+def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
-    owner = owner_of(estimates, queue)
-    line = where(loaded, "queues", item.name, "max_receives")
+    at = Place(ID, estimates, "queues", item.name, queue)
+    line = at.where("max_receives")
     if queue.max_receives is None:
         if line != "default":
-            words = f"No number of failed deliveries moves its work to a dead-letter queue ({line})."
-            return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+            return at.not_here(f"No number of failed deliveries moves its work to a dead-letter queue ({line}).")
         ask = "After how many failed deliveries does work go to a dead-letter queue?"
-        ask = f"{ask} Give {target}.max_receives; none says that it never does."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
+        return at.asks(f"{ask} Give {target}.max_receives; none says that it never does.")
     outage = loaded.scenario.incident.outage_min
     visibility = _visibility_s(queue)
     assumed = "" if queue.visibility_timeout_s else " (the default)"
@@ -94,26 +79,25 @@ def _item(estimates: Estimates, item: QueueEstimate, end: CoupledEnd) -> PlanIte
     gone = dead_lettered(item, outage)
     if gone <= 0:
         words = f"{evidence} This outage of {format_duration(outage)} dead-letters nothing by itself."
-        if end.dead_lettered >= 0.5:
-            words = (
-                f"{words} What follows it does: with everything acting on each other {counted(end.dead_lettered, 'item')} "
-                f"{'is' if round(end.dead_lettered) == 1 else 'are'} dead-lettered, as far as the recovery is followed."
-            )
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+        dead = item.recovery.dead_lettered
+        if dead >= 0.5:
+            many = without_end(item.recovery) if item.recovery.lost_per_min > 0 else counted(dead, "item")
+            words = f"{words} What follows it does: {many}."
+        return at.in_place(words)
     planned, every_s = enough_receives(outage * 60, visibility)
     longer = float(every_s) if every_s > visibility else None
     edit: dict[str, object] = {f"{target}.max_receives": planned}
     if longer is not None:
         edit[f"{target}.visibility_timeout"] = f"{longer:.15g} s"
     apply, undo = _commands(queue, planned, longer)
-    return PlanItem(
-        ID, target, DO, evidence,
+    return at.do(
+        evidence,
         bounds=(
             f"Bounds what the outage itself dead-letters: {counted(gone, 'item')} today, nothing with it. "
             f"{_redrive_words(item, gone)}"
         ),
         price=f"A bad item is tried {planned:,} times before it is set aside.",
-        owner=owner, apply=apply, undo=undo, terraform=_terraform(queue, planned, longer), edit=edit,
+        apply=apply, undo=undo, terraform=_terraform(queue, planned, longer), edit=edit,
     )  # fmt: skip
 
 
@@ -162,7 +146,6 @@ CHANGE = Change(
     ),
     reference="service documentation of dead-letter queues and redrive",
     items=_items,
-    applies_when="failed deliveries of the outage itself use up the count after which work is dead-lettered",
     effort_days=0.5,
     risk="Items that always fail take capacity for longer: let the handler tell them from a failing dependency.",
 )

@@ -6,40 +6,22 @@ import math
 from collections.abc import Iterator
 
 from afterload.estimates import Estimates
-from afterload.plan.change import (
-    DO,
-    IN_PLACE,
-    NEEDS_EVIDENCE,
-    NOT_HERE,
-    Change,
-    PlanItem,
-    counted,
-    owner_of,
-    seconds_text,
-    share,
-    where,
-)
-from afterload.plan.coupled_ends import NO_END, CoupledEnd, ends_of
+from afterload.plan.change import NEEDS_EVIDENCE, Change, Place, PlanItem, counted, owner_of, seconds_text, share, where
 from afterload.plan.terraform import resource
 from afterload.replays import ReplayEstimate, estimate_replays
 from afterload.units import format_duration, format_number
-
-__all__ = ["CHANGE"]
 
 ID = "idempotency-keys"
 # Queues that deliver at least once.
 REDELIVERING = ("sqs-lambda", "lambda-async", "stream-lambda")
 USUAL_MIN = 24 * 60.0
-# An age that is larger by less than this share is so by the steps of the simulation.
-ROUNDING_SHARE = 0.02
 
 
 def _items(estimates: Estimates) -> Iterator[PlanItem]:
-    ends = ends_of(estimates)
     known = {item.name: item for item in estimate_replays(estimates)}
     for name, queue in estimates.loaded.scenario.queues.items():
         if name in known:
-            yield _item(estimates, known[name], ends().get(name, NO_END))
+            yield _item(estimates, known[name])
         elif queue.service in REDELIVERING:
             line = where(estimates.loaded, "queues", name, "service")
             words = f"Its service delivers at least once ({line}). Does work done twice take effect twice?"
@@ -49,31 +31,29 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
             )  # fmt: skip
 
 
-def _item(estimates: Estimates, item: ReplayEstimate, end: CoupledEnd) -> PlanItem:
+def _item(estimates: Estimates, item: ReplayEstimate) -> PlanItem:
     loaded, target = estimates.loaded, f"queues.{item.name}"
-    owner = owner_of(estimates, loaded.scenario.queues[item.name])
-    line = where(loaded, "queues", item.name, "idempotency")
-    oldest_min, oldest = _oldest(estimates, item, end)
+    at = Place(ID, estimates, "queues", item.name, loaded.scenario.queues[item.name])
+    line = at.where("idempotency")
+    oldest_min, oldest = _oldest(estimates, item)
     life = item.given.key_life_min
     if life is not None and oldest_min is None:
-        words = (
+        return at.not_here(
             f"Keys live {format_duration(life)}, and {oldest} ({line}). No key lives long enough: first make it drain."
         )
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
     oldest_min = item.oldest_min if oldest_min is None else oldest_min
     if life is not None and oldest_min <= life:
-        words = f"Keys live {format_duration(life)}, and {oldest} ({line})."
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+        return at.in_place(f"Keys live {format_duration(life)}, and {oldest} ({line}).")
     if life is None and item.duplicates.duplicates <= 0:
-        words = f"There are no keys, and no try or delivery takes effect twice at the shares given ({line})."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(
+            f"There are no keys, and no try or delivery takes effect twice at the shares given ({line})."
+        )
     planned = max(USUAL_MIN, 60.0 * math.ceil(oldest_min / 60 - 1e-9))
     have = "There are no keys" if life is None else f"Keys live {format_duration(life)}"
-    return PlanItem(
-        ID, target, DO, f"{have}, and {oldest} ({line}).",
+    return at.do(
+        f"{have}, and {oldest} ({line}).",
         bounds=_bounds(item, planned),
         price=f"Every key is kept for {format_duration(planned)}{'' if life is None else f', not {format_duration(life)}'}.",
-        owner=owner,
         apply=(
             "# write the key before the effect, and only if it is not there; set expires to the time of writing "
             f"+ {round(planned * 60)} s",
@@ -92,22 +72,19 @@ def _item(estimates: Estimates, item: ReplayEstimate, end: CoupledEnd) -> PlanIt
     )  # fmt: skip
 
 
-def _oldest(estimates: Estimates, item: ReplayEstimate, end: CoupledEnd) -> tuple[float | None, str]:
+def _oldest(estimates: Estimates, item: ReplayEstimate) -> tuple[float | None, str]:
     """Age of the oldest work that may be done again, and its words; None where it grows without end.
 
-    A backlog that never drains with everything acting on each other is done again when somebody has mended that: as old as
-    its queue keeps it.
+    A backlog that never drains is done again when somebody has mended that: as old as its queue keeps it.
     """
     kept = estimates.queues[item.name].load.retention_min
-    if end.grows and not item.is_given:
-        never = "with everything acting on each other the backlog never drains, so that its oldest work"
+    if estimates.queues[item.name].recovery.outgrows and not item.is_given:
+        never = "the backlog never drains, so that its oldest work"
         if kept is None:
             return None, f"{never} gets older without end"
         if kept > item.oldest_min:
             return kept, f"{never} gets as old as the retention, {format_duration(kept)}, before it is done again"
     oldest = item.oldest_min
-    if not item.is_given and end.oldest_min > (1 + ROUNDING_SHARE) * oldest:
-        oldest = end.oldest_min
     return oldest, f"the oldest work is {format_duration(oldest)} old when it is done again"
 
 
@@ -134,7 +111,6 @@ CHANGE = Change(
     exercise="In a test account replay work as old as the oldest here and count side effects: one for each item.",
     reference="Builders' Library, making retries safe with idempotent APIs",
     items=_items,
-    applies_when="work that is delivered or tried again takes effect again, or comes after its key has expired",
     effort_days=5,
     risk="A key written after the effect, or one that marks a failure as done, protects from nothing.",
 )
