@@ -294,7 +294,8 @@ class _Team:
     def costs(self) -> dict[str, Any]:
         if self.often(0.7):
             return {}
-        return {"stale_minute": self.pick(40, 250), "lost_item": 0.5, "person_day": 900, "consumer_hour": 0.05}
+        hours = {"instance_hour": 0.2, "consumer_hour": 0.05, "capacity_hour": 0.01}
+        return {"stale_minute": self.pick(40, 250), "lost_item": 0.5, "person_day": 900, **hours}
 
     def uncertain(self, found: Mapping[str, Any]) -> dict[str, Any]:
         """Ranges about what the scenario says, in half of all scenarios."""
