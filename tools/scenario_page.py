@@ -98,7 +98,7 @@ Inside braces, quote text with a comma: `{ low: "1,000/min", high: "1,400/min" }
 | file | columns |
 | --- | --- |
 | `incident.timeline`, `postmortem.timeline` | `at`, `event`, and perhaps `end`, `subsystem`, `kind`, `source`, `status`, `note` |
-| `incident.impacts` | `service`, `start`, `end`, and perhaps `start_is_lower_bound`, `note` |
+| `incident.impacts` | `service`, `start`, `end`, and perhaps `start_is_lower_bound`, `note`, `impact` (its kind) |
 | `live.log` | `at`, `queue`, `depth`, and perhaps `age_min` and others: see [live.md](live.md) |
 | `arrival_rate.series`, `direct_rate.series` | `at` and one of `rate_per_min`, `rate_per_s`, `rate_per_h`, `count` |
 | `capacity_course.series`, `consumer_course.series` | `at`, `share` |

@@ -8,7 +8,6 @@ Exit codes: 0 done; 2 wrong command line; 3 wrong input; 4 a chapter failed, the
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 import traceback
@@ -22,7 +21,7 @@ from afterload.commands.inputs import import_
 from afterload.commands.live import eta
 from afterload.commands.plans import compare, exercises, gate, plan, runbook
 from afterload.commands.postmortem import postmortem
-from afterload.commands.shared import SET, ReaderGoneError, echo
+from afterload.commands.shared import CELL_TIMEOUT, SET, ReaderGoneError, echo, give
 from afterload.errors import AfterloadError, InputError, NotFoundError, OutputError, UnitError
 from afterload.files import write_whole
 from afterload.resources import BUILTIN, resource
@@ -33,12 +32,6 @@ from afterload.resources import BUILTIN, resource
 __all__ = ["main"]
 
 EXAMPLE = "orders"
-
-
-def _finite(_: click.Context, __: click.Parameter, value: float) -> float:
-    if not math.isfinite(value):
-        raise click.BadParameter(f"{value} is not a number of seconds.")
-    return value
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -54,10 +47,7 @@ def cli() -> None:
 @SET
 @click.option("--chapters", metavar="NAME,NAME", help="Only these chapters, by name.")
 @click.option("--workbooks", type=click.Path(file_okay=False), help="Folder of chapters; the shipped ones by default.")
-@click.option(
-    "--cell-timeout", type=click.FloatRange(min=1), default=300, show_default=True, callback=_finite,
-    help="Seconds for a cell.",
-)  # fmt: skip
+@CELL_TIMEOUT
 @click.option(
     "--engine", type=click.Choice(["process", "kernel"]), default="process", show_default=True,
     help="Run the chapters in a process of their own, or over a Jupyter kernel.",
@@ -143,19 +133,17 @@ def check(file: str | None, example: str | None, overrides: tuple[str, ...]) -> 
     loaded = load_scenario(_example_path(example) if example is not None else str(file), overrides)
     from afterload.estimates import estimate
     from afterload.figures.answer import spread_sentences
-    from afterload.figures.recovery import dependency_sentences, differing_queues, differing_sentences
+    from afterload.figures.recovery import dependency_sentences, losing_sentences
     from afterload.figures.summary import summary
-    from afterload.recovery.build import couple
     from afterload.recovery.result import estimate_recovery
 
     estimates = estimate(loaded)
-    coupling = couple(loaded)
-    recovery = None if coupling is None else estimate_recovery(coupling)
-    echo("\n".join(summary(estimates, differing_queues(recovery, estimates.queues))))
+    recovery = None if estimates.coupling is None else estimate_recovery(estimates.coupling)
     lines = (
+        *summary(estimates),
         *dependency_sentences(recovery),
+        *losing_sentences(recovery),
         *spread_sentences(estimates, recovery),
-        *differing_sentences(recovery, estimates.queues),
     )
     for line in lines:
         echo(line)
@@ -218,11 +206,7 @@ def schema(file: str | None, of_plan: bool) -> None:
     else:
         document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Scenario.model_json_schema()}
         text = json.dumps(document, indent=2) + "\n"
-    if file is None:
-        echo(text, end="")
-    else:
-        write_whole(file, text)
-        echo(file)
+    give(text, file)
 
 
 @cli.command()

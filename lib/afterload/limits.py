@@ -27,8 +27,6 @@ __all__ = [
     "RAMPS",
     "RETRY_LIMITS",
     "SOURCES",
-    "FaultAction",
-    "Limit",
     "RetryLimitPreset",
     "RetryPreset",
     "check_sdk",

@@ -10,13 +10,15 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from io import BufferedReader
 from pathlib import Path
 
-__all__ = ["is_open_already", "note_read", "open_input", "read_input", "recorded_reads"]
+from afterload.errors import InputError, NotFoundError
+
+__all__ = ["decoded", "is_open_already", "note_read", "open_input", "read_given", "read_input", "recorded_reads"]
 
 # What is open already: standard input, and what a shell puts in place of a command, as in <(command).
 _OPEN_ALREADY = re.compile(r"/dev/stdin|/dev/fd/[0-9]+|/proc/(?:self|[0-9]+)/fd/[0-9]+")
@@ -45,6 +47,31 @@ def read_input(path: str | Path) -> bytes:
     """The content of such a file. Raises :class:`OSError` as :func:`open_input` does."""
     with open_input(path) as file:
         return file.read()
+
+
+def read_given(path: str | Path, most_bytes: int) -> bytes:
+    """The content of a file that a person named, and one byte more than ``most_bytes`` at the most.
+
+    Raises :class:`NotFoundError` where there is none, and :class:`InputError` where it cannot be read.
+    """
+    try:
+        # No more than needed to see that it is too much: what is typed or piped in may have no end.
+        with open_input(path) as file:
+            return file.read(most_bytes + 1)
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: no such file") from None
+    except (OSError, ValueError) as problem:
+        raise InputError(f"{path}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
+
+
+def decoded(raw: bytes, where: Callable[[int], str], advice: str = ": save it as UTF-8") -> str:
+    """The text of a file. Raises :class:`InputError`, with how the caller names a line of it and what to do."""
+    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError as problem:
+        place = where(raw[: problem.start].count(b"\n") + 1)
+        raise InputError(f"{place}: is not UTF-8 text (byte {problem.start}){advice}") from None
 
 
 @contextmanager

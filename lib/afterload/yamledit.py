@@ -15,7 +15,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.representer import SafeRepresenter
 
 from afterload.errors import InputError
-from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_nodes
+from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_nodes, value_at
 
 __all__ = ["YamlText", "dump", "inline"]
 
@@ -66,11 +66,11 @@ class YamlText:
 
     def get(self, path: DataPath) -> Any:
         """The value at a path; None where nothing stands."""
-        return _found(self._data, path)
+        return value_at(self._data, path)
 
     def written(self, path: DataPath) -> Any:
         """The same with its numbers as they are written; not to be changed."""
-        return _found(self.tree.data, path)
+        return value_at(self.tree.data, path)
 
     def set(self, path: DataPath, value: Any) -> None:
         """Put a value at a path of keys, with the mappings above it where they are missing.
@@ -368,15 +368,6 @@ def inline(value: Any, in_flow: bool = True) -> str:
         # JSON text is YAML text.
         return json.dumps(value, ensure_ascii=False)
     return text
-
-
-def _found(data: Any, path: DataPath) -> Any:
-    for part in path:
-        try:
-            data = data[part]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
 
 
 def _child(node: Node, part: Any) -> Node | None:

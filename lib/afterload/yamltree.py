@@ -19,10 +19,20 @@ from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
-from afterload.errors import InputError, NotFoundError
-from afterload.reads import note_read, open_input
+from afterload.errors import InputError
+from afterload.reads import decoded, note_read, read_given
 
-__all__ = ["DataPath", "WrittenFloat", "WrittenInt", "YamlTree", "plain", "read_file", "read_nodes", "read_text"]
+__all__ = [
+    "DataPath",
+    "WrittenFloat",
+    "WrittenInt",
+    "YamlTree",
+    "plain",
+    "read_file",
+    "read_nodes",
+    "read_text",
+    "value_at",
+]
 
 DataPath = tuple[str | int, ...]
 MAX_BYTES = 2_000_000
@@ -72,24 +82,11 @@ def read_file(path: Path) -> tuple[YamlTree, bytes]:
     Raises :class:`NotFoundError` where there is no file, :class:`InputError` where it cannot be read as text or
     as YAML, with file and line.
     """
-    try:
-        # No more than needed to see that it is too much: what is typed or piped in may have no end.
-        with open_input(path) as file:
-            raw = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise NotFoundError(f"{path}: no such file") from None
-    except (OSError, ValueError) as problem:
-        raise InputError(f"{path}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
+    raw = read_given(path, MAX_BYTES)
     note_read(path, raw)
     if len(raw) > MAX_BYTES:
         raise InputError(f"{path}:1: is too large; a scenario has at most {MAX_BYTES:,} bytes")
-    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        text = raw.decode(encoding)
-    except UnicodeDecodeError as problem:
-        line = raw[: problem.start].count(b"\n") + 1
-        raise InputError(f"{path}:{line}: is not UTF-8 text (byte {problem.start}): save it as UTF-8") from None
-    return read_text(text, str(path)), raw
+    return read_text(decoded(raw, lambda line: f"{path}:{line}"), str(path)), raw
 
 
 def read_text(text: str, name: str) -> YamlTree:
@@ -259,6 +256,16 @@ def _convert(text: str) -> Any:
         number.text = text
         return number
     return text
+
+
+def value_at(data: Any, path: DataPath) -> Any:
+    """The value at a path of the file's data; None where nothing stands."""
+    for part in path:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
 
 
 def plain(value: Any) -> Any:

@@ -196,7 +196,7 @@ def test_a_shorter_age_limit_never_leaves_more_and_never_drains_later(load, limi
     assert soon <= late + 1.0
     assert less.backlog_at_restore[0, 0] <= more.backlog_at_restore[0, 0] + 1e-6
     # A peak is looked for where a step ends or is cut.
-    assert less.peak_backlog[0, 0] <= more.peak_backlog[0, 0] + load.arrivals.largest_per_min
+    assert less.peak_backlog[0, 0] <= more.peak_backlog[0, 0] + max(load.arrivals.rates_per_min)
 
 
 def test_consumers_without_a_cap_collapse_their_dependency_and_drain_later():

@@ -85,7 +85,7 @@ def test_a_measured_recovery_shows_band_restore_and_back():
     found = recovery()
     figure = measured_recovery_figure(found)
     text = check(figure)
-    minutes = round(found.recovery_min)
+    minutes = round(found.of("first-attempt age").back_min)
     assert f"{minutes} min" in text
     labels = {row.get("label") for row in values(figure.chart)}
     assert {"trigger", "restored", "back"} <= labels

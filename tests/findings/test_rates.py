@@ -12,7 +12,7 @@ from tests.findings.incident import TRIGGER, incident, made
 
 from afterload.errors import InputError
 from afterload.findings.drain import throughput
-from afterload.findings.rates import baseline_rate, hour_profile, to_rates, visible_outage
+from afterload.findings.rates import baseline_rate, hour_profile, to_rates
 
 T = TRIGGER.timestamp()
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -133,26 +133,3 @@ def test_what_consumers_sustain_is_within_1_percent(seed):
     assert seen.median == pytest.approx(1_800, rel=0.01)
     assert seen.mean == pytest.approx(1_800, rel=0.01)
     assert seen.low < seen.median < seen.high
-
-
-def test_an_outage_shows_itself_in_what_was_served():
-    event = incident()
-    rates = to_rates(event.series(event.served, "served"))
-    found = visible_outage(rates, baseline_rate(rates, event.trigger))
-    assert (found.start_s, found.end_s) == (event.trigger.timestamp(), event.restore.timestamp())
-    assert found.kept_share == 0
-
-
-def test_no_data_is_no_outage():
-    event = incident()
-    dark = event.served > 0
-    rates = to_rates(event.series(event.served, "served", keep=dark))
-    assert visible_outage(rates, baseline_rate(rates, event.trigger)) is None
-
-
-def test_an_outage_without_end_and_a_blip():
-    values = [100] * 60 + [0] + [100] * 10 + [10] * 30
-    rates = to_rates(minutes(values, start=T - 3600))
-    found = visible_outage(rates, baseline_rate(rates, TRIGGER), least_periods=2)
-    assert (found.start_s, found.end_s) == (T + 660, None)
-    assert found.kept_share == pytest.approx(0.1)

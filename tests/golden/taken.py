@@ -33,9 +33,9 @@ from afterload.plan.exercises import build_exercises
 from afterload.plan.objectives import verdicts
 from afterload.plan.runbook import Runbook, build_runbook
 from afterload.plan.worth import MEASURES, measured_recovery
-from afterload.recovery.admission import drain_room, step_caps
+from afterload.recovery.admission import step_caps
 from afterload.recovery.build import Coupling, couple
-from afterload.recovery.rates import room_beside
+from afterload.recovery.rates import room_at
 from afterload.recovery.result import CoupledEstimate, Variant, estimate_recovery
 from afterload.recovery.service import queue_service
 from afterload.replays import estimate_replays
@@ -275,8 +275,8 @@ def _dependencies(loaded: LoadedScenario, coupling: Coupling | None) -> Numbers:
     for item in dependency_standings(coupling):
         name = f"dependencies[{item.name}]"
         found |= {
-            f"{name}.room_per_min": room_beside(loaded, item.name),
-            f"{name}.drain_room_per_min": drain_room(loaded, item.name),
+            f"{name}.room_per_min": room_at(loaded.scenario, item.name).free_per_min,
+            f"{name}.drain_room_per_min": room_at(loaded.scenario, item.name).room_per_min,
             f"{name}.capacity_per_min": item.capacity,
             f"{name}.attempts": item.mean_attempts,
             f"{name}.direct_attempts": item.direct_attempts,

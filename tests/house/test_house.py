@@ -92,3 +92,31 @@ def test_no_file_names_a_folder_of_one_machine_or_a_package_index():
         text = path.read_text(encoding="utf-8")
         found += [f"{path.relative_to(TOP)}: {match.group()}" for match in wrong.finditer(text)]
     assert found == []
+
+
+# What is started by name: commands, notebooks, workers, and the entries that packages of entries find by themselves.
+ENTRIES = (
+    "afterload.__main__", "afterload.cli", "afterload.chapters", "afterload.report.engine", "afterload.report.exporter",
+    "afterload.report.forked", "afterload.report.rehearsal", "afterload.report.worker",
+)  # fmt: skip
+FOUND_BY_FILE = ("afterload.findings.audit.rules.", "afterload.plan.changes.", "afterload.readers.timelines.")
+
+
+def imported_by(name):
+    """Modules of the package that a module names in an import, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(Path(importlib.import_module(name).__file__).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    with_parents = {name[: place.start()] for name in found for place in re.finditer(r"\.|$", name)}
+    return with_parents & set(MODULES)
+
+
+def test_every_module_is_reached_from_what_is_started():
+    reached, left = set(), {*ENTRIES, *(name for name in MODULES if name.startswith(FOUND_BY_FILE))}
+    while left:
+        reached |= left
+        left = set().union(*map(imported_by, left)) - reached
+    assert sorted(set(MODULES) - reached) == []

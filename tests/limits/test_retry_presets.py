@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from tests.oracles.quota_rules import botocore_rules
+from tests.oracles.retry_presets import PRESETS
 
 from afterload import limits
 from afterload.errors import UnitError
@@ -10,8 +12,6 @@ from afterload.model.budgets import RateBudget
 from afterload.model.deadline import DeadlineAttempts
 from afterload.model.jitter import Backoff
 from afterload.model.policies import ClientLoad, FixedAttempts, RetryQuota, TokenBucketRetry, fleet_view
-from afterload.model.quota_rules import botocore_rules
-from afterload.model.retry_presets import PRESETS
 from afterload.resources import resource
 from afterload.yamltree import read_file
 

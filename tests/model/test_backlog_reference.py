@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.oracles.random_drain import random_drains_min
 
 from afterload.errors import ModelError
 from afterload.model.backlog import (
@@ -40,6 +41,14 @@ def test_first_case_model_md_section_1():
     assert (seen.peak_backlog, seen.peak_at_min) == (206_400, 172)
     assert seen.max_age_min == 172
     assert seen.spare_capacity_per_min == 600
+
+
+# Queueing theory, M/M/1, of the same rates: the fluid lies within the spread of random drains.
+def test_first_case_against_random_drains():
+    drains = random_drains_min(20, 30, 172, 2000, np.random.default_rng(1))
+    assert recover(FIRST).drain_min == pytest.approx(float(np.mean(drains)), abs=0.2)
+    # The variance of the busy period: backlog / spare^2 + backlog x (arrivals + service) / spare^3.
+    assert float(np.std(drains)) == pytest.approx(1.86, abs=0.1)
 
 
 @pytest.mark.parametrize("rate", [0.01, 1, 1200, 1e7])

@@ -64,7 +64,6 @@ def test_shapes_are_kept_and_profiles_compare_by_value():
     assert profile.cumulative([[0.0, 5.0], [10.0, 20.0]]).tolist() == [[0.0, 5.0], [20.0, 50.0]]
     assert profile == RateProfile((0, 5, 10), (1, 3))
     assert profile.scaled(2).rates_per_min == (2.0, 6.0)
-    assert profile.largest_per_min == 3.0
 
 
 @pytest.mark.parametrize(

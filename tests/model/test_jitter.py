@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.oracles.contention import contend
 
 from afterload.errors import ModelError
-from afterload.model.contention import contend
 from afterload.model.jitter import Backoff, retry_wave
 
 RNG = np.random.default_rng
@@ -26,10 +26,9 @@ def test_the_exponent_of_the_first_failure_is_a_choice():
 
 @pytest.mark.parametrize("jitter", ["none", "equal", "full", "decorrelated"])
 @pytest.mark.parametrize("retry", [1, 2, 5])
-def test_samples_have_the_mean_and_the_distribution_that_is_stated(jitter, retry):
+def test_samples_have_the_distribution_that_is_stated(jitter, retry):
     backoff = Backoff(jitter, 0.2, 3.0)
     waits = backoff.sample_s(RNG(2), 40_000, 5)[:, retry - 1]
-    assert backoff.mean_s(retry) == pytest.approx(waits.mean(), rel=0.01)
     times = np.linspace(0.0, 3.2, 9)
     within = (waits[:, None] <= times).mean(axis=0)
     assert backoff.share_within(retry, times) == pytest.approx(within, abs=0.01)
@@ -39,7 +38,7 @@ def test_samples_have_the_mean_and_the_distribution_that_is_stated(jitter, retry
 def test_decorrelated_waits_in_closed_form():
     backoff = Backoff("decorrelated", 1.0)
     # E[next] = (base + 3 E[before]) / 2 while no cap acts.
-    assert [backoff.mean_s(k) for k in (1, 2, 3)] == pytest.approx([2.0, 3.5, 5.75], rel=2e-3)
+    assert backoff.sample_s(RNG(2), 200_000, 3).mean(axis=0) == pytest.approx([2.0, 3.5, 5.75], rel=1e-2)
     assert backoff.share_within(1, [1.0, 2.0, 3.0]) == pytest.approx([0.0, 0.5, 1.0], abs=1e-3)
 
 
@@ -130,7 +129,6 @@ def test_a_first_retry_at_once_as_azure_core_and_the_cpp_sdk_have_it():
     """azure-core 1.30, ``get_backoff_time``: 0, 1.6, 3.2 s; aws-sdk-cpp: 0, 50, 100 ms for a scale of 25 ms."""
     azure = Backoff("none", 0.8, 120.0, first_at_once=True)
     assert [azure.longest_s(k) for k in (1, 2, 3, 9)] == pytest.approx([0.0, 1.6, 3.2, 120.0])
-    assert azure.mean_s(1) == 0
     cpp = Backoff("none", 0.025, first_at_once=True)
     assert [cpp.longest_s(k) for k in (1, 2, 3)] == pytest.approx([0.0, 0.05, 0.1])
     waits = Backoff("full", 1.0, first_at_once=True).sample_s(np.random.default_rng(1), 5, 2)

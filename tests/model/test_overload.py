@@ -1,20 +1,17 @@
 """A dependency under overload against the published example, second by second and in closed form."""
 
-import numpy as np
 import pytest
+from tests.oracles.overload_events import (
+    closed_recovery_s,
+    event_recovery,
+    failing_attempts_per_s,
+    fatal_outage,
+    fluid_fatal_outage_s,
+)
 
 from afterload.errors import ModelError
-from afterload.model.cache import cache_hidden_capacity, cache_refill
-from afterload.model.overload import (
-    Dependency,
-    RetryingService,
-    classify,
-    closed_recovery_s,
-    fluid_fatal_outage_s,
-    hidden_capacity,
-    retry_allowance,
-)
-from afterload.model.overload_events import Trigger, event_recovery, fatal_outage
+from afterload.model.overload import RetryingService, classify, hidden_capacity, retry_allowance
+from afterload.model.trigger import Trigger
 
 HOTOS_21 = RetryingService(capacity_per_s=300, timeout_s=1, retries=1)
 
@@ -23,7 +20,7 @@ HOTOS_21 = RetryingService(capacity_per_s=300, timeout_s=1, retries=1)
 def test_hotos_21_example_is_vulnerable_at_280():
     assert hidden_capacity(300, 2) == HOTOS_21.hidden_capacity_per_s == 150
     assert HOTOS_21.classify(280) == classify(280, 300, 2) == "vulnerable"
-    assert HOTOS_21.failing_attempts_per_s(280) == 560
+    assert failing_attempts_per_s(HOTOS_21, 280) == 560
     assert event_recovery(HOTOS_21, 280, Trigger(10)).peak_attempts_per_s == 560
     assert retry_allowance(300, 280) == 20
     assert HOTOS_21.classify(149) == "stable"
@@ -106,39 +103,15 @@ def test_closed_form_and_events_agree_below_the_hidden_capacity(retries, outage)
     assert event == pytest.approx(closed, rel=0.01, abs=max(0.05, 1.5 if closed == 0 else 0.0))
 
 
-# docs/model.md section 3: 2,000/min, three attempts, collapsed at the restore.
-def test_minute_scale_never_heals_at_full_speed():
-    dependency = Dependency(capacity_per_min=2000, attempts_per_request=3)
-    assert dependency.hidden_capacity_per_min == pytest.approx(666.7, abs=0.05)
-    assert dependency.is_collapsed_next([1200, 1800, 666], True).tolist() == [True, True, False]
-    assert dependency.is_collapsed_next([1200, 1800, 2001], False).tolist() == [False, False, True]
-    assert dependency.attempts_at(1200, [True, False]).tolist() == [3600, 1200]
-    assert dependency.goodput_at(1200, [True, False]).tolist() == [0, 1200]
-    assert dependency.held_drain_min(206_400, 1200) is None
-    assert dependency.classify(1200) == "vulnerable"
-
-
-# docs/model.md section 3: the same with 1.26 attempts.
-def test_minute_scale_drain_held_at_the_hidden_capacity():
-    dependency = Dependency(capacity_per_min=2000, attempts_per_request=1.26)
-    assert dependency.hidden_capacity_per_min == pytest.approx(1587, abs=0.5)
-    assert not bool(dependency.is_collapsed_next(1200, True))
-    assert bool(dependency.is_collapsed_next(1800, True))
-    assert dependency.held_drain_min(206_400, 1200) == pytest.approx(533, abs=0.5)
-    assert not bool(dependency.is_collapsed_next(dependency.hidden_capacity_per_min, True))
-
-
 def test_near_a_boundary_is_said():
-    dependency = Dependency(2000, 2)
-    near = [load for load in (970, 980, 1000, 1020, 1030, 1950, 1960, 2040, 2050) if dependency.is_near_boundary(load)]
+    service = RetryingService(2000, retries=1)
+    near = [load for load in (970, 980, 1000, 1020, 1030, 1950, 1960, 2040, 2050) if service.is_near_boundary(load)]
     assert near == [980, 1000, 1020, 1960, 2040]
     assert [load for load in (146, 147, 149, 153, 154, 280) if HOTOS_21.is_near_boundary(load)] == [147, 149, 153]
 
 
 def test_nothing_negative_or_infinite():
     assert retry_allowance(300, 400) == 0
-    assert Dependency(100, 2).held_drain_min(10, 50) is None
-    assert Dependency(100, 2).held_drain_min(0, 50) == 0
     assert closed_recovery_s(HOTOS_21, 149, 0.1) == 0
     assert closed_recovery_s(HOTOS_21, 300, 10) is None
 
@@ -148,43 +121,6 @@ def test_bad_numbers_are_refused(bad):
     with pytest.raises(ModelError):
         hidden_capacity(bad, 2)
     with pytest.raises(ModelError):
-        Dependency(100, 2).is_collapsed_next([10.0, bad], True)
-    with pytest.raises(ModelError):
         Trigger(bad)
     with pytest.raises(ModelError):
         event_recovery(HOTOS_21, bad, Trigger(10))
-    with pytest.raises(ModelError):
-        cache_refill(bad, 10, 0.9, 10)
-
-
-# "Metastable Failures in the Wild", OSDI 2022, look-aside cache.
-def test_a_cache_hides_ten_times_the_load():
-    assert cache_hidden_capacity(3000, 0.9) == pytest.approx(300)
-    at_rest = cache_refill(2500, 300, 0.9, 30_000, attempts_per_request=2)
-    assert at_rest.warm_s is None
-    assert at_rest.clients_fit_s is None
-
-
-def test_refill_ahead_of_clients_brings_the_cache_back():
-    all_of_it = cache_refill(2500, 300, 0.9, 30_000, refill_per_s=300)
-    assert all_of_it == type(all_of_it)(100, 100, 0)
-    share = cache_refill(2500, 300, 0.9, 30_000, refill_per_s=40)
-    assert share.warm_s == 750
-    # 260/s of misses fit once 2,500 (1 - 0.9 filled) is as low as that.
-    assert share.clients_fit_s == pytest.approx(750 * (1 - 260 / 2500) / 0.9)
-    assert cache_refill(3500, 300, 0.9, 30_000, refill_per_s=300).clients_fit_s is None
-    with pytest.raises(ModelError):
-        cache_refill(2500, 300, 0.9, 30_000, refill_per_s=301)
-
-
-def test_clients_refill_a_cache_that_they_do_not_overwhelm():
-    rng = np.random.default_rng(5)
-    closed = cache_refill(90, 300, 0.9, 200, attempts_per_request=3).warm_s
-    reads = []
-    for _ in range(400):
-        missing, count = 200, 0
-        while missing:
-            count += rng.geometric(0.9 * missing / 200)
-            missing -= 1
-        reads.append(count)
-    assert closed == pytest.approx(np.mean(reads) / 90, rel=0.03)

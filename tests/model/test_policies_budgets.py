@@ -141,9 +141,8 @@ def test_local_rejection_lets_twice_the_accepted_rate_through_sre_book():
         return taken[int(now_s)] <= 20
 
     share = follow_rejection(policy, 100, accepts, 300.0, np.random.default_rng(2))
-    assert policy.sent_at_capacity(100.0, 20.0) == 40
+    # K = 2 times the 20 a second that are accepted.
     assert share * 100 == pytest.approx(40, rel=0.04)
-    assert policy.sent_at_capacity(100.0, 70.0) == 100
 
 
 @pytest.mark.parametrize(("p", "error"), [(0.3, 0.01), (0.55, 0.15)])

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.oracles.limiter import RateLimiter, recovery_s
+from tests.oracles.quota import Call, ClientState, call_once, run_calls
+from tests.oracles.quota_rules import Answer, attempts_from_settings, botocore_rules
 
 from afterload.errors import ModelError
-from afterload.model.limiter import RateLimiter, recovery_s
-from afterload.model.quota import Call, ClientState, call_once, run_calls
-from afterload.model.quota_rules import Answer, attempts_from_settings, botocore_rules
 
 RNG = np.random.default_rng
 

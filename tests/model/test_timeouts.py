@@ -1,4 +1,4 @@
-"""A queue with timeouts, and random drains, against published results and closed forms."""
+"""A queue with timeouts against published results and closed forms."""
 
 import math
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from afterload.errors import ModelError
-from afterload.model.random_drain import drain_spread, random_drains_min
 from afterload.model.timeout_events import bound_length, compare_remedies, simulate
 from afterload.model.timeouts import TimeoutQueue, goodput_by_length
 
@@ -178,45 +177,3 @@ def test_goodput_falls_off_at_the_useful_length():
 def test_bad_settings_are_refused(wrong):
     with pytest.raises(ModelError):
         TimeoutQueue(**{"service_rate_per_s": 10, "timeout_s": 5, "retries": 5, **wrong})
-
-
-# Queueing theory, M/M/1: a drain of 172 minutes of 20/s with 30/s.
-def test_random_drain_of_200_seeds():
-    drains = np.array([random_drains_min(20, 30, 172, 1, np.random.default_rng(seed))[0] for seed in range(200)])
-    closed = drain_spread(20, 30, 172)
-    assert closed.closed_min == 344
-    assert float(np.mean(drains)) == pytest.approx(344.2, abs=0.5)
-    assert float(np.std(drains, ddof=1)) == pytest.approx(1.86, abs=0.2)
-    assert closed.sd_min == pytest.approx(1.86, abs=0.02)
-    assert abs(closed.closed_min - np.mean(drains)) < np.std(drains)
-
-
-def test_drawing_in_blocks_equals_drawing_one_by_one():
-    """The same law as an event-by-event walk of a small queue, mean and spread."""
-    rng = np.random.default_rng(11)
-    arrivals, service, outage_min = 2.0, 3.0, 0.5
-    slow = []
-    for _ in range(1000):
-        waiting = rng.geometric(1 - arrivals / service) - 1 + rng.poisson(arrivals * 60 * outage_min)
-        at = 0.0
-        while waiting > 0:
-            at += rng.exponential(1 / (arrivals + service))
-            waiting += 1 if rng.random() < arrivals / (arrivals + service) else -1
-        slow.append(at / 60)
-    fast = random_drains_min(arrivals, service, outage_min, 20_000, rng)
-    assert float(np.mean(fast)) == pytest.approx(np.mean(slow), rel=0.03)
-    assert float(np.std(fast)) == pytest.approx(np.std(slow), rel=0.1)
-
-
-@pytest.mark.parametrize(("arrivals", "service"), [(1, 50), (20, 30), (9, 10)])
-def test_the_spread_in_closed_form_is_the_spread_of_the_draws(arrivals, service):
-    drains = random_drains_min(arrivals, service, 60, 20_000, np.random.default_rng(6))
-    closed = drain_spread(arrivals, service, 60)
-    assert float(np.std(drains)) == pytest.approx(closed.sd_min, rel=0.03)
-    assert float(np.mean(drains)) == pytest.approx(closed.closed_min, rel=0.02)
-
-
-def test_a_drain_without_spare_capacity_has_no_number():
-    assert drain_spread(30, 30, 172) is None
-    assert random_drains_min(40, 30, 172, 10, np.random.default_rng(0)) is None
-    assert random_drains_min(0, 30, 172, 3, np.random.default_rng(0)).tolist() == [0, 0, 0]

@@ -21,13 +21,13 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 from botocore.retries import adaptive, bucket, quota, standard, throttling
+from tests.oracles.limiter import BETA, SCALE, RateLimiter
+from tests.oracles.quota import Call, ClientState, call_once
+from tests.oracles.quota_rules import Answer, attempts_from_settings, botocore_rules
 
 from afterload.limits import client_preset
 from afterload.model.jitter import Backoff
-from afterload.model.limiter import BETA, SCALE, RateLimiter
 from afterload.model.policies import RetryQuota
-from afterload.model.quota import Call, ClientState, call_once
-from afterload.model.quota_rules import Answer, attempts_from_settings, botocore_rules
 
 START_S = 1000.0
 URL = "https://peer.invalid"

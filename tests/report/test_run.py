@@ -142,10 +142,10 @@ def test_the_kernel_is_this_python_whatever_a_home_says(
 
 
 def test_only_the_start_of_a_kernel_is_tried_again(chapter: Chapter, monkeypatch: pytest.MonkeyPatch) -> None:
-    from afterload.report.client import _ChapterClient
+    from afterload.report.client import KernelClient
 
     attempts: list[int] = []
-    start = _ChapterClient.start_new_kernel
+    start = KernelClient.start_new_kernel
 
     def flaky(self: Any, **options: Any) -> None:
         attempts.append(1)
@@ -153,7 +153,7 @@ def test_only_the_start_of_a_kernel_is_tried_again(chapter: Chapter, monkeypatch
             raise OSError("Address already in use")
         start(self, **options)
 
-    monkeypatch.setattr(_ChapterClient, "start_new_kernel", flaky)
+    monkeypatch.setattr(KernelClient, "start_new_kernel", flaky)
     run = run_packet([chapter("01-a", "print('ran')")], {}, "T")
     assert (len(attempts), printed(run)) == (3, "ran\n")
 
@@ -162,7 +162,7 @@ def test_only_the_start_of_a_kernel_is_tried_again(chapter: Chapter, monkeypatch
         raise OSError("Address already in use")
 
     attempts.clear()
-    monkeypatch.setattr(_ChapterClient, "start_new_kernel", broken)
+    monkeypatch.setattr(KernelClient, "start_new_kernel", broken)
     with pytest.raises(ChapterError, match="3 attempts: Address already in use"):
         run_packet([chapter("01-a", "1")], {}, "T")
     assert len(attempts) == 3

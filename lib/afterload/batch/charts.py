@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from afterload.batch.changes import ChangeTotal
 from afterload.batch.portfolio import Portfolio, Row
-from afterload.figures.charts import AFTER, BEFORE, alt, chart_of, finish
+from afterload.figures.charts import AFTER, BEFORE, alt, chart_of, coloured, finish, tip
 from afterload.figures.figure import Figure, Table
 from afterload.findings.phrases import counted
 from afterload.units import format_count, format_minutes
 
-__all__ = ["MOST_CHANGES", "MOST_TEAMS", "changes_figure", "stale_figure"]
+__all__ = ["changes_figure", "stale_figure"]
 
 MOST_TEAMS, MOST_CHANGES = 30, 15
 STALE_METHOD = (
@@ -76,14 +76,9 @@ def stale_figure(portfolio: Portfolio) -> Figure | None:
         y=alt.Y("team", type="nominal", sort=[item["team"] for item in values], title=None),
         x=alt.X("minutes", type="quantitative", title="minutes from the restore to first-attempt age at baseline"),
         yOffset=alt.YOffset("case", type="nominal", sort=["today", "with the plan"]),
-        tooltip=[
-            alt.Tooltip("team", type="nominal"), alt.Tooltip("case", type="nominal"),
-            alt.Tooltip("says", type="nominal", title="minutes"),
-        ],
+        tooltip=[tip("team"), tip("case"), tip("says", title="minutes")],
     )  # fmt: skip
-    colour = alt.Color(
-        "case", type="nominal", title=None, scale=alt.Scale(domain=["today", "with the plan"], range=[BEFORE, AFTER])
-    )
+    colour = coloured("case", {"today": BEFORE, "with the plan": AFTER})
     chart = base.mark_bar().encode(color=colour)
     if never:
         chart += base.mark_text(align="right", dx=-4, color="white").encode(text=alt.Text("never", type="nominal"))
@@ -142,9 +137,7 @@ def changes_figure(portfolio: Portfolio) -> Figure | None:
                 "measure", type="nominal", title=None, scale=alt.Scale(domain=list(kinds), range=[AFTER, BEFORE])
             ),
             tooltip=[
-                alt.Tooltip("change", type="nominal"), alt.Tooltip("measure", type="nominal"),
-                alt.Tooltip("minutes", type="quantitative", format=",.0f"),
-                alt.Tooltip("items dropped", type="quantitative", format=",.0f"),
+                tip("change"), tip("measure"), tip("minutes", ",.0f"), tip("items dropped", ",.0f"),
                 alt.Tooltip("ends never at", type="quantitative", title="ends a never at teams"),
                 alt.Tooltip("teams", type="quantitative", title="buys at teams"),
                 alt.Tooltip("open at", type="quantitative", title="open at teams"),

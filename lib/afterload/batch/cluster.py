@@ -30,7 +30,7 @@ from afterload.report.workers import Ended, Limits, Problem, Stop, run_tasks
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["TIMEOUT_S", "Cluster", "connect"]
+__all__ = ["Cluster", "connect"]
 
 # Without any worker for so long, a batch gives up.
 TIMEOUT_S = 60.0

@@ -26,9 +26,7 @@ from afterload.resources import BUILTIN, inputs_below, resource
 if TYPE_CHECKING:
     from afterload.report.workers import Problem
 
-__all__ = [
-    "MOST_BYTES", "Parcel", "Stay", "collect", "make_away", "pack_team", "rescue_away", "unpack", "warm_up", "with_newer_plan",
-]  # fmt: skip
+__all__ = ["Parcel", "Stay", "collect", "make_away", "pack_team", "rescue_away", "unpack", "warm_up", "with_newer_plan"]
 
 # Input files of one team, as they are on the disk.
 MOST_BYTES = 512 * 1024 * 1024

@@ -17,17 +17,7 @@ from afterload.files import write_all
 from afterload.reads import read_input
 from afterload.resources import resource
 
-__all__ = [
-    "INDEX",
-    "State",
-    "TeamResult",
-    "ending",
-    "index_problem",
-    "junit_xml",
-    "packet_of",
-    "read_previous",
-    "write_index",
-]
+__all__ = ["INDEX", "State", "TeamResult", "ending", "index_problem", "packet_of", "read_previous", "write_index"]
 
 INDEX = ("index.html", "index.json", "junit.xml")
 PREVIOUS = "previous.json"

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from afterload.batch.cluster import Cluster
     from afterload.report.workers import Ended
 
-__all__ = ["Done", "Plan", "make_jobs", "run_batch", "usable_cores"]
+__all__ = ["Done", "Plan", "run_batch", "usable_cores"]
 
 _NOT_DONE = "not done: the batch was interrupted"
 

@@ -16,7 +16,7 @@ from afterload.errors import ModelError
 from afterload.model.launches import BucketLimits
 from afterload.model.sharing import Draining, LaunchDemand, drain_together, launch_together
 
-__all__ = ["METHODS", "Kind", "SharedLimit", "SharedPart", "shared_limits"]
+__all__ = ["METHODS", "SharedLimit", "SharedPart", "shared_limits"]
 
 Kind = Literal["dependency", "concurrency", "launches"]
 Record = Mapping[str, Any]

@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from afterload.errors import InputError, NotFoundError
-from afterload.reads import note_read, open_input
+from afterload.errors import InputError
+from afterload.reads import decoded, note_read, read_given
 
 __all__ = ["Row", "TeamsTable", "read_teams"]
 
@@ -87,24 +87,11 @@ def read_teams(path: str | Path) -> TeamsTable:
 
 
 def _text(path: Path, name: str) -> str:
-    try:
-        with open_input(path) as file:
-            raw = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise NotFoundError(f"{name}: no such file") from None
-    except (OSError, ValueError) as problem:
-        raise InputError(f"{name}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
+    raw = read_given(name, MAX_BYTES)
     note_read(path, raw)
     if len(raw) > MAX_BYTES:
         raise InputError(f"{name}: is larger than {MAX_BYTES:,} bytes")
-    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return raw.decode(encoding)
-    except UnicodeDecodeError as problem:
-        line = raw[: problem.start].count(b"\n") + 1
-        raise InputError(
-            f"{name} line {line}: is not UTF-8 text (byte {problem.start}): save it as CSV UTF-8"
-        ) from None
+    return decoded(raw, lambda line: f"{name} line {line}", ": save it as CSV UTF-8")
 
 
 def _delimiter(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from afterload.commands.shared import SET, echo
+from afterload.commands.shared import CELL_TIMEOUT, SET, echo, finite
 from afterload.errors import InputError, OutputError
 from afterload.files import refuse_without_folder
 
@@ -39,12 +38,6 @@ def _memory(_: click.Context, __: click.Parameter, value: str | None) -> int | N
     return amount
 
 
-def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is not a number of seconds.")
-    return value
-
-
 @click.command()
 @click.argument("inputs", nargs=-1, metavar="[FILES]...")
 @click.option("-o", "--output", "folder", default="site", show_default=True, help="Folder for packets and index.")
@@ -54,16 +47,9 @@ def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float
 @SET
 @click.option("--resume", is_flag=True, help="Make only what is missing, not whole, or of changed inputs.")
 @click.option("--workers", type=click.IntRange(1, 1024), help="Teams at a time; the cores that may be used by default.")
+@CELL_TIMEOUT
 @click.option(
-    "--cell-timeout",
-    type=click.FloatRange(min=1),
-    default=300,
-    show_default=True,
-    callback=_finite,
-    help="Seconds for a cell.",
-)
-@click.option(
-    "--team-timeout", type=click.FloatRange(min=1), callback=_finite, help="Seconds for a team; no limit by default."
+    "--team-timeout", type=click.FloatRange(min=1), callback=finite, help="Seconds for a team; no limit by default."
 )
 @click.option(
     "--memory-limit", callback=_memory, metavar="SIZE", help="Memory for a team, as in 2GiB; no limit by default."
@@ -76,7 +62,7 @@ def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float
     type=click.FloatRange(min=0),
     default=60,
     show_default=True,
-    callback=_finite,
+    callback=finite,
     help="Seconds to wait for a worker of the cluster.",
 )
 @click.option("--chapters", metavar="NAME,NAME", help="Only these chapters, by name.")

@@ -15,14 +15,7 @@ import click
 from afterload.commands.shared import SET, echo
 from afterload.errors import InputError, UnitError
 from afterload.files import refuse_without_folder
-from afterload.units import (
-    read_count,
-    read_duration_min,
-    read_instant,
-    read_rate_per_min,
-    read_share,
-    read_zone,
-)
+from afterload.units import read_count, read_duration_min, read_instant, read_rate_per_min, read_share, read_zone
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo

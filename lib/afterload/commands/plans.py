@@ -8,11 +8,16 @@ from pathlib import Path
 
 import click
 
-from afterload.commands.shared import KEPT, SET, echo, read_entered
+from afterload.commands.shared import KEPT, SET, echo, give, read_entered
 from afterload.errors import InputError, ObjectiveError
 from afterload.files import write_all, write_whole
 
 __all__ = ["compare", "exercises", "gate", "plan", "runbook"]
+
+OUTPUT = click.option(
+    "-o", "--output", "target", type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write; printed by default.",
+)  # fmt: skip
 
 
 @click.command()
@@ -64,8 +69,8 @@ def gate(files: tuple[str, ...], objectives: tuple[str, ...], overrides: tuple[s
 @click.argument("before")
 @click.argument("after")
 @click.option("--markdown", is_flag=True, help="Print Markdown tables, for a pull request.")
-@click.option("-o", "--output", "file", type=click.Path(dir_okay=False), help="File to write; printed by default.")
-def compare(before: str, after: str, markdown: bool, file: str | None) -> None:
+@OUTPUT
+def compare(before: str, after: str, markdown: bool, target: Path | None) -> None:
     """Show what differs between BEFORE and AFTER: scenario files, or plan files (NAME-plan.json) of earlier runs.
 
     Inputs, results and lines of the plan that differ; what was done since, and what was undone.
@@ -76,11 +81,7 @@ def compare(before: str, after: str, markdown: bool, file: str | None) -> None:
 
     comparison = compare_snapshots(open_snapshot(before), open_snapshot(after))
     text = compare_markdown(comparison) if markdown else compare_text(comparison)
-    if file is None:
-        echo(text)
-    else:
-        write_whole(file, text + "\n")
-        echo(Path(file))
+    give(text + "\n", target)
 
 
 FORMATS = ("markdown", "csv", "json", "jira", "github", "github-json")
@@ -97,8 +98,8 @@ FORMATS = ("markdown", "csv", "json", "jira", "github", "github-json")
     help="A plan's CSV of an earlier run: owner, due date, progress, note and added columns are taken from it. With --format csv "
     "that is the file to write, if there is one.",
 )
-@click.option("-o", "--output", "target", type=click.Path(dir_okay=False), help="File to write; printed by default.")
-def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str | None, target: str | None) -> None:
+@OUTPUT
+def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str | None, target: Path | None) -> None:
     """Print the change plan of FILE: as Markdown, CSV, JSON, or for Jira and GitHub.
 
     Lines keep their names over reruns, so that trackers update an issue instead of making a second one.
@@ -123,19 +124,15 @@ def plan(file: str, overrides: tuple[str, ...], order: str, form: str, kept: str
         "github-json": lambda: github_json(built, entered, team),
     }
     text = writers[form]()
-    if target is None:
-        echo(text, end="")
-    else:
-        write_whole(target, text)
-        echo(Path(target))
+    give(text, target)
 
 
 @click.command()
 @click.argument("file")
 @SET
 @KEPT
-@click.option("-o", "--output", "target", type=click.Path(dir_okay=False), help="File to write; printed by default.")
-def runbook(file: str, overrides: tuple[str, ...], kept: str | None, target: str | None) -> None:
+@OUTPUT
+def runbook(file: str, overrides: tuple[str, ...], kept: str | None, target: Path | None) -> None:
     """Print the recovery runbook of FILE as Markdown: seven steps with this team's names, numbers and commands."""
     from afterload.estimates import estimate
     from afterload.findings.telemetry import measure
@@ -151,11 +148,7 @@ def runbook(file: str, overrides: tuple[str, ...], kept: str | None, target: str
     recovery = None if coupling is None else estimate_recovery(coupling)
     built = build_runbook(estimates, recovery, measure(estimates.loaded))
     text = runbook_markdown(agreed(built, entered), estimates)
-    if target is None:
-        echo(text, end="")
-    else:
-        write_whole(target, text)
-        echo(Path(target))
+    give(text, target)
 
 
 @click.command()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from afterload.commands.shared import KEPT, SET, echo, read_entered
-from afterload.files import write_whole
+from afterload.commands.shared import KEPT, SET, give, read_entered
 
 __all__ = ["postmortem"]
 
@@ -31,8 +30,4 @@ def postmortem(file: str, target: str | None, kept: str | None, overrides: tuple
 
     estimates = estimate(loaded)
     text = postmortem_markdown(estimates, build_plan(estimates), couple(loaded), entered)
-    if target is None:
-        echo(text, end="")
-    else:
-        write_whole(target, text)
-        echo(target)
+    give(text, target)

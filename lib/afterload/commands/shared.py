@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
+import math
 from pathlib import Path
 
 import click
 
 from afterload.errors import NotFoundError, OutputError
+from afterload.files import write_whole
 
-__all__ = ["KEPT", "SET", "ReaderGoneError", "echo", "read_entered"]
+__all__ = ["CELL_TIMEOUT", "KEPT", "SET", "ReaderGoneError", "echo", "finite", "give", "read_entered"]
 
 
 class ReaderGoneError(Exception):
@@ -27,9 +29,30 @@ def echo(text: object, err: bool = False, end: str = "\n") -> None:
         raise OutputError(f"cannot write to {stream}: {problem.strerror or problem}") from problem
 
 
+def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """Refuse a number of seconds that has no end, or is none."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is not a number of seconds.")
+    return value
+
+
+def give(text: str, target: str | Path | None) -> None:
+    """Print a whole text, or write it to a file and print the file's path."""
+    if target is None:
+        echo(text, end="")
+    else:
+        write_whole(target, text)
+        echo(target)
+
+
 SET = click.option(
     "--set", "overrides", multiple=True, metavar="PATH=VALUE",
     help="Override one value, as in queues.orders.arrival_rate=1500/min. Can be given again.",
+)  # fmt: skip
+
+CELL_TIMEOUT = click.option(
+    "--cell-timeout", type=click.FloatRange(min=1), default=300, show_default=True, callback=finite,
+    help="Seconds for a cell.",
 )  # fmt: skip
 
 KEPT = click.option(

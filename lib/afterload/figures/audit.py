@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from afterload.figures.charts import GREY, alt, chart_of, drawn, finish
+from afterload.figures.charts import GREY, alt, chart_of, drawn, finish, tip
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.findings.audit import SEVERITIES, UNITS, Audit, Finding
@@ -128,11 +128,7 @@ def _panel(items: list[Finding], unit: str) -> Any:
                 title=None,
                 scale=alt.Scale(domain=list(SEVERITIES), range=[_COLOURS[name] for name in SEVERITIES]),
             ),
-            tooltip=[
-                alt.Tooltip("finding", type="nominal"),
-                alt.Tooltip("severity", type="nominal"),
-                alt.Tooltip("amount", type="quantitative", title=unit, format=",.4~f"),
-            ],
+            tooltip=[tip("finding"), tip("severity"), tip("amount", ",.4~f", unit)],
         )
         .properties(width=PANEL_WIDTH_PX, height=max(40, BAR_PX * len(values)))
     )

@@ -30,6 +30,7 @@ __all__ = [
     "Clock",
     "alt",
     "chart_of",
+    "coloured",
     "drawn",
     "evenly",
     "finish",
@@ -37,6 +38,7 @@ __all__ = [
     "rows_apart",
     "rules",
     "thin",
+    "tip",
 ]
 
 # Colours that people with any kind of colour vision can tell apart (Okabe and Ito).
@@ -198,6 +200,24 @@ def evenly(items: Sequence[T], most: int = MOST_VALUES) -> tuple[list[T], tuple[
     places = np.linspace(0, len(items) - 1, most).round().astype(int)
     note = f"The chart shows {most:,} of {len(items):,}; the table has them all."
     return [items[place] for place in places], (note,)
+
+
+def tip(field: str, pattern: str = "", title: str = "") -> Any:
+    """A field as a tooltip shows it: a number by its ``pattern``, a text without one."""
+    kind: Any = "quantitative" if pattern else "nominal"
+    more: dict[str, Any] = {**({"title": title} if title else {}), **({"format": pattern} if pattern else {})}
+    return alt.Tooltip(field, type=kind, **more)
+
+
+def coloured(field: str, values: Iterable[str] | None = None, legend: Any = alt.Undefined) -> Any:
+    """Colour by a field: each of its values, in their order, the next of :data:`COLOURS`, or the one that a mapping gives it."""
+    if values is None:
+        scale = alt.Scale(range=list(COLOURS))
+    else:
+        domain = list(values)
+        colours = values.values() if isinstance(values, Mapping) else COLOURS[: len(domain)]
+        scale = alt.Scale(domain=domain, range=list(colours))
+    return alt.Color(field, type="nominal", title=None, scale=scale, legend=legend)
 
 
 def rules(

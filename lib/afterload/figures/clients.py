@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from afterload.clients import ClientKind
-from afterload.figures.charts import COLOURS, LINE_LEGEND, LONG_LEGEND, alt, chart_of, drawn, finish
+from afterload.figures.charts import LINE_LEGEND, LONG_LEGEND, alt, chart_of, coloured, drawn, finish, tip
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.model.budgets import AdaptiveThrottling, ConcurrencyBudget, RateBudget
@@ -186,20 +186,12 @@ def fleets_figure(loaded: LoadedScenario, kinds: Sequence[ClientKind]) -> Figure
         .encode(
             x=alt.X("p", type="quantitative", axis=alt.Axis(format=".0%"), title="share of attempts that fail"),
             y=alt.Y("tries", type="quantitative", title="tries a call"),
-            color=alt.Color(
-                "clients", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)),
-                legend=LONG_LEGEND,
-            ),
+            color=coloured("clients", legend=LONG_LEGEND),
             strokeDash=alt.StrokeDash(
                 "when", type="nominal", title=None, legend=LINE_LEGEND,
                 scale=alt.Scale(domain=["in the long run", "until it binds"], range=[[1, 0], [5, 4]]),
             ),
-            tooltip=[
-                alt.Tooltip("clients", type="nominal"),
-                alt.Tooltip("when", type="nominal"),
-                alt.Tooltip("p", type="quantitative", title="attempts that fail", format=".0%"),
-                alt.Tooltip("tries", type="quantitative", format=",.2f"),
-            ],
+            tooltip=[tip("clients"), tip("when"), tip("p", ".0%", "attempts that fail"), tip("tries", ",.2f")],
         )
     )  # fmt: skip
     records = [_record(kind, p) for kind in kinds for p in kind.failing]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, chart_of, finish, points_each, rules, thin
-from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, chart_of, finish, points_each, rules, thin, tip
+from afterload.figures.figure import Figure, Number, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.impairments import TODAY, ControlEstimate
 from afterload.model.timeout_events import QueueRun, bound_length
@@ -129,10 +129,7 @@ def goodput_figure(estimates: Sequence[ControlEstimate], source: str) -> Figure 
         .encode(
             x=alt.X("length", type="quantitative", title="requests that wait", axis=alt.Axis(format=",~f")),
             y=alt.Y("value", type="quantitative", title="served in time, a second", axis=alt.Axis(format=",~f")),
-            tooltip=[
-                alt.Tooltip("length", type="quantitative", title="requests that wait", format=","),
-                alt.Tooltip("value", type="quantitative", title="served in time, a second", format=",.2f"),
-            ],
+            tooltip=[tip("length", ",", "requests that wait"), tip("value", ",.2f", "served in time, a second")],
         )
     )
     # Marks close to each other share a line, so that their labels stay apart.
@@ -145,7 +142,7 @@ def goodput_figure(estimates: Sequence[ControlEstimate], source: str) -> Figure 
     return Figure(
         title=f"What {item.name} serves in time, by the length of its queue",
         chart=finish(line + rules(shown.items(), "length")),
-        table=Table.of([_record(each) for each in estimates], _FORMATS),
+        table=Table.of([_record(each) for each in estimates]),
         source=source,
         method=(
             "In order of arrival: capacity times the chance that all that waits ahead is served within the time-out, with "
@@ -161,29 +158,16 @@ def goodput_figure(estimates: Sequence[ControlEstimate], source: str) -> Figure 
     )
 
 
-_FORMATS: Mapping[str, Any] = {
-    "control loop": str,
-    "load at rest": _per_s,
-    "capacity": _per_s,
-    "time-out": _seconds,
-    "retries": str,
-    "useful length": format_number,
-    "longest queue": str,
-    "sends while all fail": str,
-    "can stay down": str,
-}
-
-
 def _record(item: ControlEstimate) -> dict[str, Any]:
     loop, queue = item.loop, item.queue
     offered = queue.offered_when_failing_per_s(loop.load_per_s)
     return {
         "control loop": item.name,
-        "load at rest": loop.load_per_s,
-        "capacity": loop.capacity_per_s,
-        "time-out": loop.timeout_s,
+        "load at rest": Number(_per_s(loop.load_per_s)),
+        "capacity": Number(_per_s(loop.capacity_per_s)),
+        "time-out": Number(_seconds(loop.timeout_s)),
         "retries": "without end" if loop.retries is None else format_count(loop.retries),
-        "useful length": queue.useful_length,
+        "useful length": Number(format_number(queue.useful_length)),
         "longest queue": "no bound" if queue.longest is None else format_count(queue.longest),
         "sends while all fail": "no bound" if offered is None else _per_s(offered),
         "can stay down": "yes" if item.can_stay_down else "no",
@@ -236,11 +220,7 @@ def remedies_figure(estimates: Sequence[ControlEstimate], source: str) -> Figure
                 scale=alt.Scale(domain=list(labels.values()), range=list(COLOURS[: len(labels)])),
                 legend=LONG_LEGEND,
             ),
-            tooltip=[
-                alt.Tooltip("remedy", type="nominal"),
-                alt.Tooltip("seconds", type="quantitative", format=",.0f"),
-                alt.Tooltip("value", type="quantitative", title="served in time, a second", format=",.1f"),
-            ],
+            tooltip=[tip("remedy"), tip("seconds", ",.0f"), tip("value", ",.1f", "served in time, a second")],
         )
     )
     records = [
@@ -254,7 +234,7 @@ def remedies_figure(estimates: Sequence[ControlEstimate], source: str) -> Figure
     return Figure(
         title=f"What gets the queue of {item.name} down again",
         chart=finish(lines),
-        table=Table.of(records, _REMEDY_FORMATS),
+        table=Table.of(records),
         source=f"{source}; random arrivals and services of one fixed seed",
         method=(
             "Every send is followed: at the restore all callers that wait send at once, whoever is not served within the "
@@ -269,28 +249,15 @@ def remedies_figure(estimates: Sequence[ControlEstimate], source: str) -> Figure
     )
 
 
-_REMEDY_FORMATS: Mapping[str, Any] = {
-    "control loop": str,
-    "remedy": str,
-    "verdict": str,
-    "time to recover": str,
-    "sends": format_count,
-    "served in time": format_count,
-    "served too late": format_count,
-    "refused or dropped": format_count,
-    "given up for good": format_count,
-}
-
-
 def _remedy_record(item: ControlEstimate, name: str, run: QueueRun, label: str) -> dict[str, Any]:
     return {
         "control loop": item.name,
         "remedy": label,
         "verdict": run.verdict,
         "time to recover": "" if run.recovery_s is None else _seconds(run.recovery_s),
-        "sends": item.scale * run.sends,
-        "served in time": item.scale * run.in_time,
-        "served too late": item.scale * run.late,
-        "refused or dropped": item.scale * run.refused,
-        "given up for good": item.scale * run.given_up,
+        "sends": Number(format_count(item.scale * run.sends)),
+        "served in time": Number(format_count(item.scale * run.in_time)),
+        "served too late": Number(format_count(item.scale * run.late)),
+        "refused or dropped": Number(format_count(item.scale * run.refused)),
+        "given up for good": Number(format_count(item.scale * run.given_up)),
     }

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from afterload.figures.charts import AFTER, BEFORE, COLOURS, GREY, alt, chart_of, finish
-from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.charts import AFTER, BEFORE, GREY, alt, chart_of, coloured, finish, tip
+from afterload.figures.figure import Figure, Number, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.findings.dependencies import DependencyStanding, dependency_standings
 from afterload.model.overload import RetryingService, is_near, retry_allowance
@@ -93,15 +93,17 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
         records.append(
             {
                 "dependency": item.name,
-                "capacity": item.capacity,
-                "mean attempts while failing": item.mean_attempts,
-                MIX: item.hidden,
-                "load in the recovery": item.load,
+                "capacity": Number(format_rate(item.capacity)),
+                "mean attempts while failing": Number(format_number(item.mean_attempts)),
+                MIX: Number(format_rate(item.hidden)),
+                "load in the recovery": Number(format_rate(item.load)),
                 "class": item.kind,
-                "attempts of direct traffic": item.direct_attempts if item.direct > 0 else None,
-                ALONE: item.direct_hidden if item.direct > 0 else None,
+                "attempts of direct traffic": Number(format_number(item.direct_attempts) if item.direct > 0 else ""),
+                ALONE: Number(format_rate(item.direct_hidden) if item.direct > 0 else ""),
                 "class of direct traffic alone": item.direct_kind if item.direct > 0 else None,
-                "room for retries": retry_allowance(item.capacity, item.load) if item.load <= item.capacity else 0.0,
+                "room for retries": Number(
+                    format_rate(retry_allowance(item.capacity, item.load) if item.load <= item.capacity else 0.0)
+                ),
             }
         )
     bars = (
@@ -110,12 +112,8 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
         .encode(
             x=alt.X("rate", type="quantitative", title="requests a minute", axis=alt.Axis(format=",~f")),
             y=alt.Y("dependency", type="nominal", title=None),
-            color=alt.Color("part", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS))),
-            tooltip=[
-                alt.Tooltip("dependency", type="nominal"),
-                alt.Tooltip("part", type="nominal"),
-                alt.Tooltip("rate", type="quantitative", format=",.0f"),
-            ],
+            color=coloured("part"),
+            tooltip=[tip("dependency"), tip("part"), tip("rate", ",.0f")],
         )
     )
     ticks = (
@@ -124,13 +122,8 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
         .encode(
             x=alt.X("rate", type="quantitative"),
             y=alt.Y("dependency", type="nominal"),
-            color=alt.Color(
-                "limit",
-                type="nominal",
-                title=None,
-                scale=alt.Scale(domain=[SHORT[MIX], SHORT[ALONE], "capacity"], range=[BEFORE, GREY, "black"]),
-            ),
-            tooltip=[alt.Tooltip("limit", type="nominal"), alt.Tooltip("rate", type="quantitative", format=",.0f")],
+            color=coloured("limit", {SHORT[MIX]: BEFORE, SHORT[ALONE]: GREY, "capacity": "black"}),
+            tooltip=[tip("limit"), tip("rate", ",.0f")],
         )
     )
     return Figure(
@@ -138,18 +131,6 @@ def hidden_figure(coupling: Coupling | None) -> Figure | Prose:
         chart=finish(alt.layer(bars, ticks).resolve_scale(color="independent"), height=max(90, 70 * len(standings))),
         table=Table.of(
             records,
-            {
-                "dependency": str,
-                "capacity": format_rate,
-                "mean attempts while failing": format_number,
-                MIX: format_rate,
-                "load in the recovery": format_rate,
-                "class": str,
-                "attempts of direct traffic": format_number,
-                ALONE: format_rate,
-                "class of direct traffic alone": str,
-                "room for retries": format_rate,
-            },
         ),
         source=coupling.loaded.name,
         method=(
@@ -212,17 +193,12 @@ def trigger_figure(coupling: Coupling | None) -> Figure | Prose:
                 title="length of a full outage",
                 axis=alt.Axis(labelOverlap=True),
             ),
-            color=alt.Color(
-                "verdict",
-                type="nominal",
-                title=None,
-                scale=alt.Scale(domain=["heals itself", "stays down", "not certain"], range=[AFTER, BEFORE, "#bbbbbb"]),
-            ),
+            color=coloured("verdict", {"heals itself": AFTER, "stays down": BEFORE, "not certain": "#bbbbbb"}),
             tooltip=[
-                alt.Tooltip("load", type="quantitative", title="requests a minute", format=",.4~r"),
-                alt.Tooltip("length", type="nominal", title="outage"),
-                alt.Tooltip("verdict", type="nominal"),
-                alt.Tooltip("recovery", type="nominal", title="time to recover"),
+                tip("load", ",.4~r", "requests a minute"),
+                tip("length", title="outage"),
+                tip("verdict"),
+                tip("recovery", title="time to recover"),
             ],
         )
     )

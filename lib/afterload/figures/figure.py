@@ -16,11 +16,17 @@ from afterload.errors import ModelError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CHART_MIME", "Figure", "Prose", "Table"]
+__all__ = ["CHART_MIME", "Figure", "Number", "Prose", "Table"]
 
 CHART_MIME = "application/vnd.vegalite.v5+json"
 # Cells up to this length, such as a time, are not broken over lines.
 TIGHT = 16
+
+
+class Number(str):
+    """The cell of a table that is set to the right."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -49,16 +55,20 @@ class Table:
     def of(
         cls,
         records: Sequence[Mapping[str, Any]],
-        formats: Mapping[str, Callable[[Any], str]],
+        formats: Mapping[str, Callable[[Any], str]] | None = None,
         caption: str = "",
         status: str = "",
     ) -> Table:
-        """Build from records; ``formats`` gives the columns in order and how to write each (``str``: plain text)."""
+        """Build from records of one form: of texts and :class:`Number`, or of values that ``formats`` writes (``str``: text)."""
+        if formats is None:
+            numeric = frozenset(name for record in records for name, cell in record.items() if isinstance(cell, Number))
+            formats = dict.fromkeys(records[0] if records else (), str)
+        else:
+            numeric = frozenset(name for name, write in formats.items() if write is not str)
         rows = tuple(
             tuple("" if record.get(name) is None else write(record[name]) for name, write in formats.items())
             for record in records
         )
-        numeric = frozenset(name for name, write in formats.items() if write is not str)
         return cls(tuple(formats), rows, numeric, caption, status)
 
     @property

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, chart_of, finish, points_each, thin
-from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.charts import LONG_LEGEND, alt, chart_of, coloured, finish, points_each, thin, tip
+from afterload.figures.figure import Figure, Number, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.impairments import TODAY, FlappingEstimate
 from afterload.plan.change import counted, share
@@ -39,26 +39,14 @@ def flapping_figure(found: Sequence[FlappingEstimate], reasons: Sequence[str], s
         .encode(
             x=alt.X("minutes", type="quantitative", title="minutes after the new targets enter"),
             y=alt.Y("serving", type="quantitative", title="targets that serve", axis=alt.Axis(format=",~f")),
-            color=alt.Color(
-                "remedy",
-                type="nominal",
-                title=None,
-                scale=alt.Scale(domain=list(item.courses), range=list(COLOURS[: len(item.courses)])),
-                legend=LONG_LEGEND,
-            ),
-            tooltip=[
-                alt.Tooltip("remedy", type="nominal"),
-                alt.Tooltip("minutes", type="quantitative", format=",.1f"),
-                alt.Tooltip("serving", type="quantitative", title="targets that serve", format=","),
-            ],
+            color=coloured("remedy", list(item.courses), legend=LONG_LEGEND),
+            tooltip=[tip("remedy"), tip("minutes", ",.1f"), tip("serving", ",", "targets that serve")],
         )
     )
     needed = (
         chart_of([{"needed": item.fleet.needed}])
         .mark_rule(strokeDash=[5, 4], color="black")
-        .encode(
-            y=alt.Y("needed", type="quantitative"), tooltip=[alt.Tooltip("needed", type="quantitative", format=",")]
-        )
+        .encode(y=alt.Y("needed", type="quantitative"), tooltip=[tip("needed", ",")])
     )
     cut = [
         f"{each.name} is followed for the first {format_duration(each.window_s / 60)} only."
@@ -69,7 +57,7 @@ def flapping_figure(found: Sequence[FlappingEstimate], reasons: Sequence[str], s
     return Figure(
         title=f"Targets of {item.name} that serve while new ones flap",
         chart=finish(lines + needed),
-        table=Table.of([record for each in found for record in _records(each)], _FORMATS),
+        table=Table.of([record for each in found for record in _records(each)]),
         source=f"{source}; random checks of {len(item.courses[TODAY])} fixed seeds",
         method=(
             "All new targets enter at once and count as healthy; their network state comes evenly over the network delay, and "
@@ -101,19 +89,6 @@ def _times(count: int) -> str:
     return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
-_FORMATS: Mapping[str, Any] = {
-    "fleet": str,
-    "what is done": str,
-    "least that serve": format_count,
-    "below what is needed for": str,
-    "zones leave DNS": str,
-    "most connections that fail": str,
-    "changes of health": format_count,
-    "checks too late, at most": str,
-    "settled at the end": str,
-}
-
-
 def _records(item: FlappingEstimate) -> Iterator[dict[str, Any]]:
     for name, runs in item.courses.items():
         below = max(course.below_needed_s for course in runs)
@@ -122,11 +97,11 @@ def _records(item: FlappingEstimate) -> Iterator[dict[str, Any]]:
         yield {
             "fleet": item.name,
             "what is done": name,
-            "least that serve": min(course.lowest for course in runs),
+            "least that serve": Number(format_count(min(course.lowest for course in runs))),
             "below what is needed for": "not at all" if below == 0 else format_duration(below / 60),
             "zones leave DNS": _of(leave, len(runs)),
             "most connections that fail": share(max(float(np.max(course.error_share)) for course in runs)),
-            "changes of health": max(int(np.sum(course.changes)) for course in runs),
+            "changes of health": Number(format_count(max(int(np.sum(course.changes)) for course in runs))),
             "checks too late, at most": share(max(float(np.max(course.late_share)) for course in runs)),
             "settled at the end": _of(settled, len(runs)),
         }

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 
 from afterload.clients import ClientKind
-from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, chart_of, finish
+from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, chart_of, finish, tip
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph
 from afterload.model.curves import FloatArray
@@ -19,7 +19,7 @@ from afterload.plan.change import counted
 from afterload.scenario import LoadedScenario
 from afterload.units import format_count, format_duration, format_number
 
-__all__ = ["Waves", "retry_waves", "waves_figure"]
+__all__ = ["retry_waves", "waves_figure"]
 
 NO_WAVES = "This scenario names no clients that retry, so no load shape of their retries is drawn."
 SEED = 20_251_020
@@ -126,11 +126,7 @@ def waves_figure(loaded: LoadedScenario, waves: Waves | None) -> Figure | Prose:
                 "jitter", type="nominal", title=None, sort=None, scale=alt.Scale(range=list(COLOURS)),
                 legend=LINE_LEGEND,
             ),
-            tooltip=[
-                alt.Tooltip("jitter", type="nominal"),
-                alt.Tooltip("seconds", type="quantitative", format=",~f"),
-                alt.Tooltip("retries", type="quantitative", format=",.1~f"),
-            ],
+            tooltip=[tip("jitter"), tip("seconds", ",~f"), tip("retries", ",.1~f")],
         )
     )  # fmt: skip
     cap = "without a cap" if base.cap_s is None else f"up to {format_duration(base.cap_s / 60)}"

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from afterload.estimates import Estimates, FleetEstimate
-from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, chart_of, drawn, finish, points_each, thin
-from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.charts import LINE_LEGEND, alt, chart_of, coloured, drawn, finish, points_each, thin, tip
+from afterload.figures.figure import Figure, Number, Prose, Table
 from afterload.figures.words import paragraph, sentence_list, unbooted
 from afterload.plan.change import counted
 from afterload.units import format_count, format_duration, format_minutes, format_share
@@ -80,7 +80,7 @@ def launch_figure(estimates: Estimates) -> Figure | Prose:
         return paragraph("No fleet lacks instances, so there is nothing to draw.")
     shown, notes = drawn(lacking, lambda item: item.in_service_min)
     values = [point for item in shown for point in _points(item, points_each(len(shown)))]
-    colour = alt.Color("fleet", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)), legend=LINE_LEGEND)
+    colour = coloured("fleet", legend=LINE_LEGEND)
     lines = (
         chart_of(values)
         .mark_line(interpolate="step-after", strokeWidth=2.5, point=alt.OverlayMarkDef(size=20, opacity=0.01))
@@ -88,11 +88,7 @@ def launch_figure(estimates: Estimates) -> Figure | Prose:
             x=alt.X("minutes", type="quantitative", title="minutes after the restore"),
             y=alt.Y("serving", type="quantitative", title="instances in service", axis=alt.Axis(format=",~f")),
             color=colour,
-            tooltip=[
-                alt.Tooltip("fleet", type="nominal"),
-                alt.Tooltip("minutes", type="quantitative", format=",.1f"),
-                alt.Tooltip("serving", type="quantitative", title="in service", format=","),
-            ],
+            tooltip=[tip("fleet"), tip("minutes", ",.1f"), tip("serving", ",", "in service")],
         )
     )
     needed = (
@@ -101,13 +97,13 @@ def launch_figure(estimates: Estimates) -> Figure | Prose:
         .encode(
             y=alt.Y("needed", type="quantitative"),
             color=colour,
-            tooltip=[alt.Tooltip("needed", type="quantitative", format=",")],
+            tooltip=[tip("needed", ",")],
         )
     )
     return Figure(
         title="Instances in service after the restore",
         chart=finish(lines + needed),
-        table=Table.of([_record(item) for item in lacking], _FORMATS),
+        table=Table.of([_record(item) for item in lacking]),
         source=f"{estimates.loaded.name}; launch limits: published request throttling of RunInstances, if not overridden",
         method=(
             "Two token buckets in series: a request passes when the request bucket holds one token and the instance bucket "
@@ -124,35 +120,20 @@ def launch_figure(estimates: Estimates) -> Figure | Prose:
     )
 
 
-_FORMATS: dict[str, Any] = {
-    "fleet": str,
-    "running": format_count,
-    "needed": format_count,
-    "missing": format_count,
-    "launches succeed from": format_duration,
-    "a request": format_count,
-    "wait in the buckets": format_duration,
-    "limited by": str,
-    "boot and network": format_duration,
-    "all in service after": format_minutes,
-    "limits granted": format_share,
-}
-
-
 def _record(item: FleetEstimate) -> dict[str, Any]:
     launches, shape = item.launches, item.fleet.launch
     return {
         "fleet": item.name,
-        "running": item.fleet.running,
-        "needed": item.fleet.needed,
-        "missing": item.missing,
-        "launches succeed from": item.fleet.launches_from_min,
-        "a request": shape.instances_per_request,
-        "wait in the buckets": launches.wait_s / 60,
+        "running": Number(format_count(item.fleet.running)),
+        "needed": Number(format_count(item.fleet.needed)),
+        "missing": Number(format_count(item.missing)),
+        "launches succeed from": Number(format_duration(item.fleet.launches_from_min)),
+        "a request": Number(format_count(shape.instances_per_request)),
+        "wait in the buckets": Number(format_duration(launches.wait_s / 60)),
         "limited by": BINDS[launches.binding],
-        "boot and network": launches.start_delay_s / 60,
-        "all in service after": item.in_service_min,
-        "limits granted": shape.throttle_factor * (1 - shape.other_callers_share),
+        "boot and network": Number(format_duration(launches.start_delay_s / 60)),
+        "all in service after": Number(format_minutes(item.in_service_min)),
+        "limits granted": Number(format_share(shape.throttle_factor * (1 - shape.other_callers_share))),
     }
 
 
@@ -170,20 +151,13 @@ def automation_table(estimates: Estimates) -> Table | Prose:
                 if automation is None
                 else ", ".join(f"{entry.name}{' (paused)' if entry.paused else ''}" for entry in automation)
                 or "nothing",
-                "running": item.fleet.running,
-                "all removed within": _removed_within(item),
-                "all needed launched within": item.relaunch.in_service_s / 60,
+                "running": Number(format_count(item.fleet.running)),
+                "all removed within": Number(_removed_within(item)),
+                "all needed launched within": Number(format_duration(item.relaunch.in_service_s / 60)),
             }
         )
     return Table.of(
         records,
-        {
-            "fleet": str,
-            "can remove capacity": str,
-            "running": format_count,
-            "all removed within": _as_is,
-            "all needed launched within": format_duration,
-        },
         caption="Removal against replacement, by the published limits of TerminateInstances and RunInstances",
     )
 
@@ -193,10 +167,6 @@ def _removed_within(item: FleetEstimate) -> str:
     if item.fleet.running == 0:
         return "nothing to remove"
     return "at once, within the burst" if item.removal_s == 0 else format_duration(item.removal_s / 60)
-
-
-def _as_is(text: str) -> str:
-    return text
 
 
 def launch_data(estimates: Estimates) -> list[list[dict[str, Any]]]:

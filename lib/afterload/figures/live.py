@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afterload.figures.charts import AFTER, BEFORE, Clock, alt, chart_of, evenly, finish, rows_apart, rules
+from afterload.figures.charts import AFTER, BEFORE, Clock, alt, chart_of, evenly, finish, rows_apart, rules, tip
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.findings.live import Live
@@ -69,8 +69,7 @@ def live_figure(loaded: LoadedScenario, live: Live | None, log: str | None = Non
         base = chart_of(fan)
         band = base.mark_area(opacity=0.22, color=AFTER).encode(
             x=x, y=alt.Y("low", type="quantitative", title="items waiting", axis=alt.Axis(format=",~f")), y2="high",
-            tooltip=[alt.Tooltip("low", type="quantitative", format=",.0f", title="P10"),
-                     alt.Tooltip("high", type="quantitative", format=",.0f", title="P90")],
+            tooltip=[tip("low", ",.0f", "P10"), tip("high", ",.0f", "P90")],
         )  # fmt: skip
         layers = [band, base.mark_line(color=AFTER, strokeWidth=2.2).encode(x=x, y=y, tooltip=tooltip), *layers]
     marks: list[tuple[int | float, str]] = []

@@ -14,12 +14,14 @@ from afterload.figures.charts import (
     Clock,
     alt,
     chart_of,
+    coloured,
     finish,
     rows_apart,
     rules,
     thin,
+    tip,
 )
-from afterload.figures.figure import Figure, Table
+from afterload.figures.figure import Figure, Number, Table
 from afterload.figures.words import minutes_or_never, span
 from afterload.findings.backtest import BackTest
 from afterload.findings.measured import MeasuredRecovery, SignalRecovery
@@ -42,10 +44,6 @@ def _values(times: FloatArray, values: FloatArray, clock: Clock, limit: int, wha
         }
         for i in kept
     ]
-
-
-def _ms(seconds: float, clock: Clock) -> int:
-    return clock.at(datetime.fromtimestamp(seconds, clock.trigger.tzinfo))
 
 
 def _short(value: float) -> float:
@@ -79,14 +77,6 @@ def measured_recovery_figure(measured: MeasuredRecovery, source: str = "") -> Fi
         chart=finish(chart),
         table=Table.of(
             records,
-            {
-                "signal": str,
-                "metric": str,
-                "median before": _text,
-                "normal up to": _text,
-                "back after the restore": _text,
-                "exact to": format_minutes,
-            },
             caption="Minutes after the restore until a signal is back and stays back",
         ),
         source=source or ", ".join(dict.fromkeys(item.series.origin.file for item in measured.signals)),
@@ -122,10 +112,10 @@ def _record(item: SignalRecovery) -> dict[str, Any]:
     return {
         "signal": item.signal,
         "metric": item.series.title,
-        "median before": _amount(item.normal.median, item),
-        "normal up to": _amount(item.edge, item),
-        "back after the restore": _back(item),
-        "exact to": item.resolution_min,
+        "median before": Number(_amount(item.normal.median, item)),
+        "normal up to": Number(_amount(item.edge, item)),
+        "back after the restore": Number(_back(item)),
+        "exact to": Number(format_minutes(item.resolution_min)),
     }
 
 
@@ -167,8 +157,8 @@ def _panel(item: SignalRecovery, measured: MeasuredRecovery, clock: Clock, each:
             x=axis,
             y=y,
             tooltip=[
-                alt.Tooltip("what", type="nominal"),
-                alt.Tooltip("value", type="quantitative", title=title, format=",.4~g"),
+                tip("what"),
+                tip("value", ",.4~g", title),
                 alt.Tooltip("at", type="temporal", title=clock.title, format="%d %b %H:%M:%S"),
             ],
         )
@@ -212,13 +202,7 @@ def back_test_figure(test: BackTest, clock: Clock, source: str = "") -> Figure:
         .encode(
             x=clock.axis("at", (end - start) / 60),
             y=alt.Y("value", type="quantitative", title="items waiting", axis=alt.Axis(format=",~f")),
-            color=alt.Color(
-                "what",
-                type="nominal",
-                title=None,
-                scale=alt.Scale(domain=["measured", "predicted"], range=[AFTER, BEFORE]),
-                legend=LINE_LEGEND,
-            ),
+            color=coloured("what", {"measured": AFTER, "predicted": BEFORE}, legend=LINE_LEGEND),
             strokeDash=alt.StrokeDash(
                 "what",
                 type="nominal",
@@ -227,8 +211,8 @@ def back_test_figure(test: BackTest, clock: Clock, source: str = "") -> Figure:
                 legend=None,
             ),
             tooltip=[
-                alt.Tooltip("what", type="nominal"),
-                alt.Tooltip("value", type="quantitative", title="items waiting", format=",.0f"),
+                tip("what"),
+                tip("value", ",.0f", "items waiting"),
                 alt.Tooltip("at", type="temporal", title=clock.title, format="%d %b %H:%M"),
             ],
         )

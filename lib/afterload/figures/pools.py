@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from afterload.figures.charts import COLOURS, LINE_LEGEND, alt, chart_of, drawn, finish, points_each, thin
+from afterload.figures.charts import LINE_LEGEND, alt, chart_of, coloured, drawn, finish, points_each, thin, tip
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.model.pool import PoolRun, paced, run_pool
@@ -112,19 +112,12 @@ def pools_figure(loaded: LoadedScenario, cases: Sequence[PoolCase]) -> Figure | 
         .encode(
             x=alt.X("seconds", type="quantitative", title="seconds after the first request", axis=alt.Axis(format=",~f")),
             y=alt.Y("requests", type="quantitative", title="requests", axis=alt.Axis(format=",~f")),
-            color=alt.Color(
-                "pool", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)), legend=LINE_LEGEND
-            ),
+            color=coloured("pool", legend=LINE_LEGEND),
             strokeDash=alt.StrokeDash(
                 "what", type="nominal", title=None, legend=LINE_LEGEND,
                 scale=alt.Scale(domain=["in flight", "waiting"], range=[[1, 0], [5, 4]]),
             ),
-            tooltip=[
-                alt.Tooltip("pool", type="nominal"),
-                alt.Tooltip("what", type="nominal"),
-                alt.Tooltip("seconds", type="quantitative", format=",.3~f"),
-                alt.Tooltip("requests", type="quantitative", format=",d"),
-            ],
+            tooltip=[tip("pool"), tip("what"), tip("seconds", ",.3~f"), tip("requests", ",d")],
         )
     )  # fmt: skip
     records = [_record(case) for case in cases]

@@ -19,6 +19,7 @@ from afterload.figures.charts import (
     evenly,
     finish,
     rules,
+    tip,
 )
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.timeline import clock_time, source_of
@@ -142,7 +143,7 @@ def durations_figure(estimates: Estimates) -> Figure | Prose:
             y=alt.Y("interval", type="nominal", sort=[item.name for item in found], title=None),
             tooltip=[
                 *(alt.Tooltip(name, type="nominal") for name in ("interval", "from", "to")),
-                alt.Tooltip("minutes", type="quantitative", format=",.1~f"),
+                tip("minutes", ",.1~f"),
             ],
         )
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from afterload.figures.charts import AFTER, BEFORE, alt, chart_of, finish
+from afterload.figures.charts import AFTER, BEFORE, alt, chart_of, coloured, finish, tip
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.model.race import Automation, RaceResult, explore
@@ -97,17 +97,8 @@ def race_figure(loaded: LoadedScenario, cases: tuple[Case, ...]) -> Figure | Pro
             y=alt.Y(
                 "case", type="nominal", title=None, sort=[case[0] for case in cases], axis=alt.Axis(labelLimit=320)
             ),
-            color=alt.Color(
-                "what",
-                type="nominal",
-                title=None,
-                scale=alt.Scale(domain=["record empty", "a plan is active"], range=[BEFORE, AFTER]),
-            ),
-            tooltip=[
-                alt.Tooltip("case", type="nominal"),
-                alt.Tooltip("what", type="nominal"),
-                alt.Tooltip("states", type="quantitative", format=","),
-            ],
+            color=coloured("what", {"record empty": BEFORE, "a plan is active": AFTER}),
+            tooltip=[tip("case"), tip("what"), tip("states", ",")],
         )
     )
     first = cases[0][2]

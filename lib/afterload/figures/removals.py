@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from afterload.figures.charts import COLOURS, LONG_LEGEND, alt, chart_of, finish, points_each, rules, thin
-from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.charts import LONG_LEGEND, alt, chart_of, coloured, finish, points_each, rules, thin, tip
+from afterload.figures.figure import Figure, Number, Prose, Table
 from afterload.figures.words import NEVER, paragraph, sentence_list
 from afterload.impairments import TODAY, RemovalEstimate
 from afterload.model.capacity_course import CapacityCourse
@@ -46,13 +46,7 @@ def removal_figure(found: Sequence[RemovalEstimate], reasons: Sequence[str], sou
         for label, course in lines.items()
         for minutes, serving in _points(course, ends_min, points_each(len(lines)))
     ]
-    colour = alt.Color(
-        "remedy",
-        type="nominal",
-        title=None,
-        scale=alt.Scale(domain=list(lines), range=list(COLOURS[: len(lines)])),
-        legend=LONG_LEGEND,
-    )
+    colour = coloured("remedy", list(lines), legend=LONG_LEGEND)
     curves = (
         chart_of(values)
         .mark_line(interpolate="step-after", strokeWidth=2.5, point=alt.OverlayMarkDef(size=20, opacity=0.01))
@@ -60,19 +54,13 @@ def removal_figure(found: Sequence[RemovalEstimate], reasons: Sequence[str], sou
             x=alt.X("minutes", type="quantitative", title="minutes after the restore", axis=alt.Axis(format=",~f")),
             y=alt.Y("serving", type="quantitative", title="instances' worth of work", axis=alt.Axis(format=",~f")),
             color=colour,
-            tooltip=[
-                alt.Tooltip("remedy", type="nominal"),
-                alt.Tooltip("minutes", type="quantitative", format=",.1f"),
-                alt.Tooltip("serving", type="quantitative", title="instances' worth of work", format=",.1f"),
-            ],
+            tooltip=[tip("remedy"), tip("minutes", ",.1f"), tip("serving", ",.1f", "instances' worth of work")],
         )
     )
     needed = (
         chart_of([{"needed": item.fleet.needed}])
         .mark_rule(strokeDash=[5, 4], color="black")
-        .encode(
-            y=alt.Y("needed", type="quantitative"), tooltip=[alt.Tooltip("needed", type="quantitative", format=",")]
-        )
+        .encode(y=alt.Y("needed", type="quantitative"), tooltip=[tip("needed", ",")])
     )
     others = [each.name for each in found if len(each.courses) == 1]
     assumed = [each.name for each in found if each.fleet.removal_automation is None]
@@ -87,7 +75,7 @@ def removal_figure(found: Sequence[RemovalEstimate], reasons: Sequence[str], sou
     return Figure(
         title=f"Instances of {item.name} while launches fail",
         chart=finish(curves + needed + rules([(item.impaired_min, "launches succeed")], "minutes")),
-        table=Table.of([record for each in found for record in _records(each)], _FORMATS),
+        table=Table.of([record for each in found for record in _records(each)]),
         source=f"{source}; limits of RunInstances and TerminateInstances: published request throttling, if not overridden",
         method=(
             "From the restore on, launches fail until launches_from. HealthCheck marks instances at removal_rate; "
@@ -150,18 +138,6 @@ def _points(course: CapacityCourse, until_min: float, limit: int) -> Iterator[tu
     yield round(until_min, 4), round(float(capacity[-1]), 4)
 
 
-_FORMATS: Mapping[str, Any] = {
-    "fleet": str,
-    "what is done": str,
-    "least": format_number,
-    "below what is needed for": str,
-    "at what is needed for good": str,
-    "all in service": str,
-    "removed": format_count,
-    "of these after the resume": format_count,
-}
-
-
 def _records(item: RemovalEstimate) -> Iterator[dict[str, Any]]:
     labels = _labels(item)
     for name, course in item.courses.items():
@@ -169,7 +145,7 @@ def _records(item: RemovalEstimate) -> Iterator[dict[str, Any]]:
         yield {
             "fleet": item.name,
             "what is done": labels[name],
-            "least": course.lowest,
+            "least": Number(format_number(course.lowest)),
             "below what is needed for": "without end"
             if below is None
             else "not at all"
@@ -177,8 +153,8 @@ def _records(item: RemovalEstimate) -> Iterator[dict[str, Any]]:
             else _span(below),
             "at what is needed for good": "always" if below == 0 else _after(item, course.back_s),
             "all in service": _after(item, course.full_s),
-            "removed": course.removed,
-            "of these after the resume": course.removed_after_resume,
+            "removed": Number(format_count(course.removed)),
+            "of these after the resume": Number(format_count(course.removed_after_resume)),
         }
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from afterload.estimates import Estimates, StackEstimate
-from afterload.figures.charts import COLOURS, LINE_LEGEND, MOST_VALUES, alt, chart_of, drawn, finish
-from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.charts import LINE_LEGEND, MOST_VALUES, alt, chart_of, coloured, drawn, finish, tip
+from afterload.figures.figure import Figure, Number, Prose, Table
 from afterload.figures.words import paragraph, sentence_list
 from afterload.model.retries import stack
 from afterload.plan.change import failing, share
@@ -79,10 +79,10 @@ def layers_figure(estimates: Estimates) -> Figure | Prose:
                 {
                     "stack": item.name,
                     "layer": label,
-                    "most tries": layer.tries,
-                    "tries made": item.result.tries[place],
-                    "calls it makes for one at the top": calls,
-                    "fails after its tries": item.result.failure_after[place],
+                    "most tries": Number(format_count(layer.tries)),
+                    "tries made": Number(format_number(item.result.tries[place])),
+                    "calls it makes for one at the top": Number(format_number(calls)),
+                    "fails after its tries": Number(share(item.result.failure_after[place])),
                 }
             )
     several = len(estimates.stacks) > 1
@@ -96,12 +96,9 @@ def layers_figure(estimates: Estimates) -> Figure | Prose:
             ),
             y=alt.Y("layer", type="nominal", sort=None, title=None, axis=alt.Axis(labelLimit=220)),
             yOffset=alt.YOffset("stack", type="nominal") if several else alt.Undefined,
-            color=alt.Color("stack", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS))),
+            color=coloured("stack"),
             tooltip=[
-                alt.Tooltip("stack", type="nominal"),
-                alt.Tooltip("layer", type="nominal"),
-                alt.Tooltip("tries", type="quantitative", title="most tries"),
-                alt.Tooltip("calls", type="quantitative", format=",.4~f"),
+                tip("stack"), tip("layer"), alt.Tooltip("tries", type="quantitative", title="most tries"), tip("calls", ",.4~f"),
             ],
         )
     )  # fmt: skip
@@ -110,14 +107,6 @@ def layers_figure(estimates: Estimates) -> Figure | Prose:
         chart=finish(bars, height=max(120, 34 * len({value["layer"] for value in values}))),
         table=Table.of(
             records,
-            {
-                "stack": str,
-                "layer": str,
-                "most tries": format_count,
-                "tries made": format_number,
-                "calls it makes for one at the top": format_number,
-                "fails after its tries": share,
-            },
         ),
         source=_source(estimates),
         notes=notes,
@@ -170,7 +159,7 @@ def probability_figure(estimates: Estimates) -> Figure | Prose:
         title="calls at the bottom for one at the top (logarithmic)",
     )  # fmt: skip
     x = alt.X("p", type="quantitative", axis=alt.Axis(format=".0%"), title="share of attempts that fail")
-    colour = alt.Color("stack", type="nominal", title=None, scale=alt.Scale(range=list(COLOURS)), legend=LINE_LEGEND)
+    colour = coloured("stack", legend=LINE_LEGEND)
     tooltip = [
         alt.Tooltip("stack", type="nominal"),
         alt.Tooltip("p", type="quantitative", title="attempts that fail", format=".0%"),

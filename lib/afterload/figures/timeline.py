@@ -13,16 +13,18 @@ from afterload.figures.charts import (
     Clock,
     alt,
     chart_of,
+    coloured,
     drawn,
     evenly,
     finish,
     rules,
+    tip,
 )
-from afterload.figures.figure import Figure, Prose, Table
+from afterload.figures.figure import Figure, Number, Prose, Table
 from afterload.figures.words import paragraph, sentence_list, span
 from afterload.findings import SplitWindow
 from afterload.findings.postmortem import disputed
-from afterload.findings.windows import other_events
+from afterload.findings.windows import left_out, other_events
 from afterload.plan.change import counted
 from afterload.scenario import LoadedScenario, TimelineEvent
 from afterload.scenario.reference_event import FOLDER
@@ -72,16 +74,30 @@ def timeline_answer(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) ->
             else f"None of {len(windows)} impact windows reaches"
         )
         lines.append(f"{which} past the restore.")
-    else:
+    elif not loaded.impacts:
         lines.append("The scenario names no file of impact windows, so nothing is split at the restore.")
     lines += [f"Of another event: {path}: {why}." for path, why in others]
+    lines += _left_out(loaded)
     return sentence_list(lines)
+
+
+def _left_out(loaded: LoadedScenario) -> list[str]:
+    """A sentence for each reason for which windows of the file count nowhere."""
+    zone, reasons = loaded.scenario.time_zone, dict[str, list[str]]()
+    for window, why in left_out(loaded):
+        at = f"{clock_time(window.start, zone)} to {clock_time(window.end, zone)}"
+        reasons.setdefault(why, []).append(f"{window.service} ({at})")
+    more = {
+        why: f" and {len(names) - MOST_TOLD:,} more" if len(names) > MOST_TOLD else "" for why, names in reasons.items()
+    }
+    return [f"Not counted, {why}: {', '.join(names[:MOST_TOLD])}{more[why]}." for why, names in reasons.items()]
 
 
 def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> Figure | Prose:
     """Impact windows split at the restore."""
     if not windows:
-        return paragraph("No impact windows: name a CSV file under incident.impacts to see them against the restore.")
+        none = "name a CSV file under incident.impacts to see them against the restore"
+        return paragraph(f"No impact windows: {'no window of the file counts' if loaded.impacts else none}.")
     incident, clock = loaded.scenario.incident, Clock.of(loaded)
     restore = incident.restored_at
     values, records = [], []
@@ -111,9 +127,9 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
                 "start": ("at the latest " if window.start_is_lower_bound else "")
                 + clock_time(window.start, clock.zone),
                 "end": clock_time(window.end, clock.zone),
-                "before, min": item.before_min,
-                "after, min": item.after_min,
-                "total, min": item.total_min,
+                "before, min": Number(format_count(item.before_min)),
+                "after, min": Number(format_count(item.after_min)),
+                "total, min": Number(format_count(item.total_min)),
                 "note": window.note,
             }
         )
@@ -126,19 +142,8 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
             x=clock.axis("start", width),
             x2=alt.X2("end"),
             y=alt.Y("service", type="nominal", sort=order, title=None, axis=alt.Axis(labelLimit=220)),
-            color=alt.Color(
-                "part",
-                type="nominal",
-                title=None,
-                scale=alt.Scale(domain=["before the restore", "after the restore"], range=[BEFORE, AFTER]),
-            ),
-            tooltip=[
-                alt.Tooltip("service", type="nominal"),
-                alt.Tooltip("part", type="nominal"),
-                alt.Tooltip("from", type="nominal"),
-                alt.Tooltip("to", type="nominal"),
-                alt.Tooltip("minutes", type="quantitative", format=","),
-            ],
+            color=coloured("part", {"before the restore": BEFORE, "after the restore": AFTER}),
+            tooltip=[tip("service"), tip("part"), tip("from"), tip("to"), tip("minutes", ",")],
         )
     )
     line = rules([(clock.at(restore), "dependency restored")], "start", temporal=True)
@@ -150,15 +155,6 @@ def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> 
         chart=finish(bars + line, height=max(120, 30 * len(shown))),
         table=Table.of(
             records,
-            {
-                "service": str,
-                "start": str,
-                "end": str,
-                "before, min": format_count,
-                "after, min": format_count,
-                "total, min": format_count,
-                "note": str,
-            },
             caption=f"Times in {clock.zone.key}",
         ),
         source=source_of(loaded, "impacts"),

@@ -16,6 +16,8 @@ __all__ = ["AttemptRatio", "LayerAttempts", "attempts_by_layer"]
 
 # Layers whose periods differ are compared over the longest of them; a span with less than this share measured says nothing.
 LEAST_SHARE = 0.5
+# So long before the trigger and after the restore is looked at.
+AROUND_S = 180.0 * 60
 
 
 @dataclass(frozen=True)
@@ -24,15 +26,11 @@ class AttemptRatio:
 
     Attributes:
         per_request: attempts of the layer over logical requests, both in the span; None without requests or without data.
-        per_call_above: the same over the attempts of the layer above.
         most: the highest ratio to logical requests in any one period; None as above.
-        measured_share: share of the span in which both were measured.
     """
 
     per_request: float | None
-    per_call_above: float | None
     most: float | None
-    measured_share: float
 
 
 @dataclass(frozen=True)
@@ -46,11 +44,7 @@ class LayerAttempts:
 
 
 def attempts_by_layer(
-    layers: Sequence[tuple[str, RateSeries]],
-    trigger: datetime,
-    restore: datetime,
-    before_min: float = 180.0,
-    after_min: float = 180.0,
+    layers: Sequence[tuple[str, RateSeries]], trigger: datetime, restore: datetime
 ) -> tuple[LayerAttempts, ...]:
     """Attempts per logical request of each layer.
 
@@ -58,7 +52,6 @@ def attempts_by_layer(
         layers: name and rate of each, from the logical requests at the top (counted once however often they are tried) to the
             attempts that reach the dependency.
         trigger, restore: the incident.
-        before_min, after_min: minutes before the trigger and after the restore to look at.
 
     Returns:
         One entry for each layer below the first.
@@ -71,7 +64,7 @@ def attempts_by_layer(
     period = max(rates.period_s for _, rates in layers)
     even = [(name, resampled(rates, period)) for name, rates in layers]
     t, r = trigger.timestamp(), restore.timestamp()
-    spans = ((t - before_min * 60, t), (t, r), (r, r + after_min * 60))
+    spans = ((t - AROUND_S, t), (t, r), (r, r + AROUND_S))
     found = []
     for (_, above), (name, rates) in itertools.pairwise(even):
         before, outage, after = (_ratio(even[0][1], above, rates, *span) for span in spans)
@@ -80,14 +73,13 @@ def attempts_by_layer(
 
 
 def _ratio(top: RateSeries, above: RateSeries, rates: RateSeries, start: float, end: float) -> AttemptRatio:
-    common, (a, b, c) = _common((top, above, rates), start, end)
+    common, (a, _, c) = _common((top, above, rates), start, end)
     span = max(end - start, 1e-9)
     share = min(1.0, common * rates.period_s / span)
     if not common or share < LEAST_SHARE or float(a.sum()) <= 0:
-        return AttemptRatio(None, None, None, share)
+        return AttemptRatio(None, None)
     some = a > 0
-    per_call = float(c.sum() / b.sum()) if float(b.sum()) > 0 else None
-    return AttemptRatio(float(c.sum() / a.sum()), per_call, float((c[some] / a[some]).max()), share)
+    return AttemptRatio(float(c.sum() / a.sum()), float((c[some] / a[some]).max()))
 
 
 def _common(

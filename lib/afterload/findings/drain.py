@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from afterload.errors import ApproximationWarning, InputError, LowerBoundWarning, MissingEvidenceWarning
-from afterload.findings.measured import DWELL_MIN, SPAN_MIN, UTC_ZONE, SignalRecovery, measure_signal
+from afterload.findings.measured import SPAN_MIN, UTC_ZONE, SignalRecovery, measure_signal
 from afterload.findings.rates import RateSeries, baseline_rate
 from afterload.model.backlog import implied_headroom
 from afterload.model.baseline import Baseline
@@ -17,7 +17,7 @@ from afterload.readers.series import MetricSeries
 from afterload.recovery.doubts import Doubt
 from afterload.units import format_instant
 
-__all__ = ["ObservedDrain", "Throughput", "observe_drain", "throughput"]
+__all__ = ["ObservedDrain", "observe_drain", "throughput"]
 
 FEW_PERIODS = 5
 
@@ -94,9 +94,6 @@ def observe_drain(
     trigger: datetime,
     restore: datetime,
     *,
-    dwell_min: float = DWELL_MIN,
-    span_min: float = SPAN_MIN,
-    tolerance: float | None = None,
     zone: ZoneInfo = UTC_ZONE,
 ) -> ObservedDrain:
     """What the metrics of one queue show of its drain.
@@ -105,14 +102,12 @@ def observe_drain(
         arrivals, served: items a minute into and out of the queue.
         backlog: items waiting.
         trigger, restore: the incident.
-        dwell_min, span_min, tolerance, zone: see :func:`afterload.findings.measured.measure_signal`, for the backlog.
+        zone: in which messages write times.
 
     Raises:
         InputError: a series does not reach the times that are needed.
     """
-    signal = measure_signal(
-        backlog, "backlog", trigger, restore, dwell_min=dwell_min, span_min=span_min, tolerance=tolerance, zone=zone
-    )
+    signal = measure_signal(backlog, "backlog", trigger, restore, zone=zone)
     start = restore.timestamp()
     at_restore = _value_at(backlog, start, zone)
     doubts = [*signal.doubts, *arrivals.doubts, *served.doubts]
@@ -144,7 +139,7 @@ def observe_drain(
         backlog=signal,
         backlog_at_restore=at_restore,
         drain_min=signal.back_min,
-        before=baseline_rate(arrivals, trigger, span_min),
+        before=baseline_rate(arrivals, trigger, SPAN_MIN),
         arrival=arrival,
         service=service,
         balance=balance,

@@ -71,19 +71,6 @@ class MeasuredRecovery:
     zone: ZoneInfo
     signals: tuple[SignalRecovery, ...]
 
-    @property
-    def recovery_min(self) -> float | None:
-        """Minutes from the restore to first-attempt age at baseline, the definition of a recovery; None if not in the data."""
-        age = self.of("first-attempt age")
-        return None if age is None else age.back_min
-
-    @property
-    def all_back_min(self) -> float | None:
-        """Minutes from the restore until every signal is back; None if one is not in the data."""
-        times = [item.back_min for item in self.signals]
-        known = [value for value in times if value is not None]
-        return max(known) if known and len(known) == len(times) else None
-
     def of(self, signal: Signal) -> SignalRecovery | None:
         """One signal; None if it was not measured."""
         return next((item for item in self.signals if item.signal == signal), None)
@@ -94,37 +81,15 @@ def measure_recovery(
     trigger: datetime,
     restore: datetime,
     zone: ZoneInfo,
-    *,
-    dwell_min: float = DWELL_MIN,
-    span_min: float = SPAN_MIN,
-    tolerances: Mapping[Signal, float] | None = None,
 ) -> MeasuredRecovery:
     """Measure every signal of an incident; see :func:`measure_signal`.
-
-    Parameters:
-        signals: the series of each signal.
-        tolerances: how far above its median a signal is normal, in the unit of its series; see :func:`measure_signal` for
-            signals that are not named.
 
     Raises:
         InputError: no signals, or one cannot be measured.
     """
     if not signals:
         raise InputError("no signal is given; measure a recovery by first-attempt age, error rate, latency or backlog")
-    allowed = tolerances or {}
-    found = tuple(
-        measure_signal(
-            series,
-            signal,
-            trigger,
-            restore,
-            dwell_min=dwell_min,
-            span_min=span_min,
-            tolerance=allowed.get(signal),
-            zone=zone,
-        )
-        for signal, series in signals.items()
-    )
+    found = tuple(measure_signal(series, signal, trigger, restore, zone=zone) for signal, series in signals.items())
     return MeasuredRecovery(trigger, restore, zone, found)
 
 

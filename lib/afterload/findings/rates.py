@@ -16,17 +16,7 @@ from afterload.model.spacing import GAP, missing_spans
 from afterload.readers.series import MetricSeries, clock
 from afterload.recovery.doubts import Doubt
 
-__all__ = [
-    "BASELINE_SPAN_MIN",
-    "HourProfile",
-    "Meaning",
-    "RateSeries",
-    "VisibleOutage",
-    "baseline_rate",
-    "hour_profile",
-    "to_rates",
-    "visible_outage",
-]
+__all__ = ["Meaning", "RateSeries", "baseline_rate", "hour_profile", "to_rates"]
 
 Meaning = Literal["sum", "per_s", "per_min", "counter"]
 BASELINE_SPAN_MIN = 180.0
@@ -92,16 +82,6 @@ class HourProfile:
     def is_whole(self) -> bool:
         """True where every hour was measured, as a scenario's hour_of_day needs it."""
         return all(rate is not None for rate in self.per_min)
-
-
-@dataclass(frozen=True)
-class VisibleOutage:
-    """A stretch in which a rate was below a share of its baseline, in seconds since 1970. An end of None: to the data's end."""
-
-    start_s: float
-    end_s: float | None
-    edge_per_min: float
-    kept_share: float
 
 
 def to_rates(series: MetricSeries, meaning: Meaning | None = None, period_s: float | None = None) -> RateSeries:
@@ -221,39 +201,6 @@ def _offsets(times_s: FloatArray, zone: ZoneInfo) -> FloatArray:
         for quarter in quarters
     ]
     return np.array(ahead)[place]
-
-
-def visible_outage(
-    rates: RateSeries, normal: Baseline, share: float = 0.5, near: datetime | None = None, least_periods: int = 2
-) -> VisibleOutage | None:
-    """The longest stretch in which a rate was below a share of its baseline; None where there is none.
-
-    Time without data does not count as an outage and ends a stretch, since what happened in it is not known.
-
-    Parameters:
-        rates: what was served, not what arrived: producers may go on in an outage.
-        normal: its baseline.
-        share: of the median; below it the outage is seen.
-        near: only stretches that reach this moment or begin later; None for all.
-        least_periods: shorter stretches are noise.
-    """
-    edge = share * normal.median
-    low = rates.per_min < edge
-    joined = np.append(False, np.diff(rates.starts) <= GAP * rates.period_s)
-    begins = np.flatnonzero(low & ~(np.append(False, low[:-1]) & joined))
-    best: VisibleOutage | None = None
-    longest = 0.0
-    for first in begins:
-        last = int(first)
-        while last + 1 < len(low) and low[last + 1] and joined[last + 1]:
-            last += 1
-        start, end = float(rates.starts[first]), float(rates.ends[last])
-        if last - first + 1 < least_periods or end - start <= longest or (near and end <= near.timestamp()):
-            continue
-        longest = end - start
-        kept = float(rates.per_min[first : last + 1].mean() / normal.median) if normal.median > 0 else 0.0
-        best = VisibleOutage(start, None if last == len(low) - 1 else end, edge, kept)
-    return best
 
 
 def resampled(rates: RateSeries, period_s: float) -> RateSeries:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from afterload.scenario import Reading
 
-__all__ = ["Mistyped", "mistyped"]
+__all__ = ["mistyped"]
 
 # A clock may be wrong by this; what is later was mistyped.
 FUTURE_MIN = 5.0

@@ -21,7 +21,7 @@ from afterload.readers.reading import Remark
 from afterload.readers.series import MetricSeries
 from afterload.scenario import LoadedScenario, Reading
 
-__all__ = ["MOST_READINGS", "metric_readings", "names_elsewhere", "names_of", "uploaded_readings"]
+__all__ = ["metric_readings", "names_elsewhere", "names_of", "uploaded_readings"]
 
 # More say little more, and a fit of them takes long.
 MOST_READINGS = 120

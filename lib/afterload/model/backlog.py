@@ -15,11 +15,10 @@ from afterload.model.checks import number
 from afterload.model.course import Course
 from afterload.model.curves import FloatArray, RateProfile
 from afterload.model.fluid import Curve, Leaving
-from afterload.model.queues import BacklogRecovery, Order, QueueLoad, Ramp, Stream, slowest_shard
+from afterload.model.queues import BacklogRecovery, QueueLoad, Ramp, Stream, slowest_shard
 
 __all__ = [
     "BacklogRecovery",
-    "Order",
     "QueueLoad",
     "Ramp",
     "RateProfile",

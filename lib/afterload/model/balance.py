@@ -199,32 +199,6 @@ class BalanceRule:
         bound = np.divide(earned, paid, out=np.full_like(p, np.inf), where=paid > 0.0)
         return np.asarray(1.0 + np.minimum(more, bound), dtype=np.float64)
 
-    def expected_tries(self, failure_probability: float, calls: int, start: int | None = None) -> float:
-        """Mean tries made in a number of calls from a level on, exact.
-
-        Parameters:
-            failure_probability: chance, 0 to 1, that one try fails.
-            calls: calls made, at least 1.
-            start: level at the first call; ``None`` for a full bucket.
-
-        Raises:
-            ModelError: a value out of its range, or a bucket of more than ``MOST_LEVELS`` levels.
-        """
-        p = number("failure_probability", failure_probability, most=1.0)
-        if self.size > MOST_LEVELS:
-            raise ModelError(f"size is {self.size} levels; only {MOST_LEVELS} can be followed call by call")
-        level = self.size if start is None else whole("start", start, least=0)
-        if level > self.size:
-            raise ModelError(f"start is {level}, above the bucket's size {self.size}")
-        moves, tries = _moves(self, p)
-        chance = np.zeros(self.size + 1)
-        chance[level] = 1.0
-        made = 0.0
-        for _ in range(whole("calls", calls)):
-            made += float(chance @ tries)
-            chance = chance @ moves
-        return made
-
     def _call_when_all_fails(self, level: int) -> tuple[int, int]:
         """Level after one call of which every try fails, and the tries it made."""
         level = min(level + self.per_call, self.size)

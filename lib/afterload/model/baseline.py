@@ -51,14 +51,12 @@ class Return:
     Attributes:
         back_s: start of the first stretch without a gap that stays at or below the edge for the whole dwell; None if no
             stretch does.
-        last_above_s: end of the last point above the edge before that (or at all, where it is not back); None if none.
         relapse_s: the first point above the edge after that stretch; None if none.
         pending_s: where the data end within a stretch that is still too short: its start; else None.
         seen_until_s: end of the last point.
     """
 
     back_s: float | None
-    last_above_s: float | None
     relapse_s: float | None
     pending_s: float | None
     seen_until_s: float
@@ -132,15 +130,12 @@ def returns_below(
     for first, last in zip(firsts, lasts, strict=True):
         start = max(float(t[first]), after_s)
         if float(ends[last]) - start >= dwell_s - 1e-6 * period_s:
-            above_before = np.flatnonzero(~low[:first])
             above_after = np.flatnonzero(~low[last:])
             return Return(
                 start,
-                float(ends[above_before[-1]]) if len(above_before) else None,
                 float(t[last + above_after[0]]) if len(above_after) else None,
                 None,
                 float(ends[-1]),
             )
-    above = np.flatnonzero(~low)
     pending = max(float(t[firsts[-1]]), after_s) if low[-1] else None
-    return Return(None, float(ends[above[-1]]) if len(above) else None, None, pending, float(ends[-1]))
+    return Return(None, None, pending, float(ends[-1]))

@@ -13,7 +13,7 @@ from afterload.model.checks import number, whole
 from afterload.model.policies import ClientLoad
 from afterload.model.retries import tries_per_call
 
-__all__ = ["AdaptiveThrottling", "ConcurrencyBudget", "EarnedBy", "RateBudget"]
+__all__ = ["AdaptiveThrottling", "ConcurrencyBudget", "RateBudget"]
 
 EarnedBy: TypeAlias = Literal["call", "outcome"]
 
@@ -205,15 +205,6 @@ class AdaptiveThrottling:
         """
         asked = number("requests", requests)
         return max(0.0, (asked - self.multiplier * number("accepts", accepts, most=asked)) / (asked + 1.0))
-
-    def sent_at_capacity(self, requests_per_s: float, accepted_per_s: float) -> float:
-        """Requests a second that reach a server which accepts a fixed rate: ``min(requests, K accepted)``.
-
-        Raises:
-            ModelError: a value out of its range.
-        """
-        asked = number("requests_per_s", requests_per_s)
-        return min(asked, self.multiplier * min(asked, number("accepted_per_s", accepted_per_s)))
 
     def open_loop(self, load: ClientLoad) -> float:
         """Mean tries a call while nothing is rejected locally: ``(1 - p^n) / (1 - p)``."""

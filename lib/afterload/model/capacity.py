@@ -12,13 +12,7 @@ from afterload.errors import ModelError
 from afterload.model.checks import number, whole
 from afterload.model.launches import RUN_INSTANCES, TERMINATE_INSTANCES, BucketLimits
 
-__all__ = [
-    "PROCESSES",
-    "DesiredChange",
-    "Fleet",
-    "LaunchImpairment",
-    "Protection",
-]
+__all__ = ["PROCESSES", "DesiredChange", "Fleet", "LaunchImpairment", "Protection"]
 
 PROCESSES = (
     "AZRebalance",

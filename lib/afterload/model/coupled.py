@@ -233,7 +233,7 @@ def cap_rate(room_per_min: float, own_per_min: float, steps: CapSteps | None = N
     from afterload.model import coupled_kernel as kernel
 
     room, own = number("room_per_min", room_per_min), number("own_per_min", own_per_min)
-    rate: float = kernel.cap_rate(room, own, *_steps_row(steps), number("lift", lift, most=1.0))
+    rate: float = kernel.cap_rate.py_func(room, own, *_steps_row(steps), number("lift", lift, most=1.0))
     return min(rate, own)
 
 
@@ -517,7 +517,7 @@ class _Packed:
         # A surge that has fallen to nothing is none.
         surges = [40.0 * item.surge_decay_min for item in self.system.dependencies if item.surge_per_min > 0]
         late = max(0.0, float(self.outages.max()) - self.system.outage_min)
-        settled = max((item.cycle_start_min - self.system.lead_min + late for item in profiles), default=0.0)
+        settled = max((item.settled_from_min - self.system.lead_min + late for item in profiles), default=0.0)
         since = np.ceil((max(0.0, settled, *ramps, *surges, *self.course_starts) + ages) / self.step - 1e-9)
         return np.maximum(1, since).astype(np.int64), round(period / self.step)
 

@@ -15,7 +15,7 @@ from afterload.model.fluid import Arrivals, Barrier, Curve, Leaving, Piece, Queu
 from afterload.model.queues import QueueLoad
 from afterload.model.sideline import Sideline
 
-__all__ = ["Course", "Tally"]
+__all__ = ["Course"]
 
 # Rates closer than this are equal: their difference is rounding, and a drain would take longer than any outage.
 SAME_RATE = 1e-12

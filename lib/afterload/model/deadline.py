@@ -12,7 +12,7 @@ from afterload.errors import ModelError
 from afterload.model.checks import number
 from afterload.model.curves import FloatArray
 from afterload.model.jitter import Backoff
-from afterload.model.policies import ClientLoad
+from afterload.model.policies import ClientLoad, Unlimited
 
 __all__ = ["DeadlineAttempts"]
 
@@ -24,7 +24,7 @@ _MOST_RETRIES = 1000
 
 
 @dataclass(frozen=True)
-class DeadlineAttempts:
+class DeadlineAttempts(Unlimited):
     """No count of tries: a retry is sent as long as its wait ends before the deadline. There is no other limit.
 
     Attributes:
@@ -53,26 +53,8 @@ class DeadlineAttempts:
         p = load.failure_probability
         return 1.0 + sum(p**k * chance for k, chance in enumerate(_in_time(self, load.attempt_s), start=1))
 
-    def binds_above(self, load: ClientLoad) -> None:
-        """Never: there is no limit beside the deadline."""
-
     def burst(self, load: ClientLoad) -> None:
         """No limit."""
-
-    def time_to_bind_s(self, load: ClientLoad) -> None:
-        """Never: there is no limit beside the deadline."""
-
-    def sustained(self, load: ClientLoad) -> float:
-        """The same as :meth:`open_loop`."""
-        return self.open_loop(load)
-
-    def successes_to_refill(self, load: ClientLoad) -> float:
-        """0: there is no reserve."""
-        return 0.0
-
-    def time_to_refill_s(self, load: ClientLoad) -> float:
-        """0: there is no reserve."""
-        return 0.0
 
 
 @lru_cache(maxsize=256)

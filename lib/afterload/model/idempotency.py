@@ -12,15 +12,7 @@ from afterload.model.checks import number, whole
 from afterload.model.curves import FloatArray
 from afterload.model.retries import tries_per_call
 
-__all__ = [
-    "Duplicates",
-    "KeyCover",
-    "ages_at_replay",
-    "duplicates_without_keys",
-    "key_cover",
-    "key_cover_from_curves",
-    "key_cover_from_pieces",
-]
+__all__ = ["Duplicates", "KeyCover", "duplicates_without_keys", "key_cover_from_pieces"]
 
 
 @dataclass(frozen=True)
@@ -105,85 +97,6 @@ class KeyCover:
     oldest_h: float
 
 
-def key_cover(ages_at_replay_h: npt.ArrayLike, key_life_h: float, *, items: npt.ArrayLike | None = None) -> KeyCover:
-    """Replays that come after their key has expired: those older than the key's life.
-
-    The age counts from the first try, when the key is written (before the effect, and only if absent). A store may
-    remove keys later than it promises; nothing should rest on that.
-
-    Parameters:
-        ages_at_replay_h: hours from an item's first try to its replay, not negative, shape (ages,).
-        key_life_h: hours that a key is kept, more than 0; 24 is usual.
-        items: items of each age, not negative, shape (ages,); ``None`` for one each.
-
-    Raises:
-        ModelError: a value out of its range, or shapes that do not match.
-
-    Source: "Making retries safe with idempotent APIs", AWS Builders' Library.
-    """
-    life_h = number("key_life_h", key_life_h, above=0.0)
-    ages = _amounts("ages_at_replay_h", ages_at_replay_h)
-    counts = np.ones_like(ages) if items is None else _amounts("items", items)
-    if counts.shape != ages.shape:
-        raise ModelError(f"items has {len(counts)} values for {len(ages)} ages; give one for each")
-    replayed = float(counts.sum())
-    late = float(counts[ages > life_h].sum())
-    oldest_h = float(ages[counts > 0.0].max(initial=0.0))
-    return KeyCover(replayed, late, late / replayed if replayed else 0.0, oldest_h)
-
-
-def ages_at_replay(
-    times_h: npt.ArrayLike, arrived: npt.ArrayLike, replayed: npt.ArrayLike, items: npt.ArrayLike
-) -> FloatArray:
-    """Age at which items are replayed oldest first, from cumulative curves.
-
-    Parameters:
-        times_h: rising times in hours, shape (points,).
-        arrived: items that had their first try by each time, from 0 on and not falling, shape (points,).
-        replayed: items replayed by each time, from 0 on, not falling and at no time more than arrived, shape (points,).
-        items: places in the order of arrival, from 0 to the last of ``replayed``, shape (items,).
-
-    Returns:
-        Hours from first try to replay of the items at these places, shape (items,); between points both curves are
-        straight.
-
-    Raises:
-        ModelError: curves that do not match, fall or cross, or a place that is not replayed.
-    """
-    t, a, r = _curves(times_h, arrived, replayed)
-    places = _amounts("items", items)
-    if bool(np.any(places > r[-1])):
-        raise ModelError(f"items holds {places.max():g}, beyond the {r[-1]:g} replayed")
-    return np.maximum(0.0, _reached(places, r, t) - _reached(places, a, t))
-
-
-def key_cover_from_curves(
-    times_h: npt.ArrayLike, arrived: npt.ArrayLike, replayed: npt.ArrayLike, key_life_h: float
-) -> KeyCover:
-    """Replays that come after their key has expired, from cumulative curves of first tries and of replays.
-
-    Exact for curves that are straight between their points, however many items they count.
-
-    Parameters:
-        times_h, arrived, replayed: as for :func:`ages_at_replay`.
-        key_life_h: hours that a key is kept, more than 0.
-
-    Raises:
-        ModelError: as :func:`ages_at_replay`, or a life that is not more than 0.
-    """
-    life_h = number("key_life_h", key_life_h, above=0.0)
-    t, a, r = _curves(times_h, arrived, replayed)
-    # Age is linear in the place between the bends of either curve; a jump in time has an age on each side.
-    bends = np.unique(np.concatenate((a[a <= r[-1]], r)))
-    if len(bends) < 2:
-        return KeyCover(0.0, 0.0, 0.0, 0.0)
-    low, high = bends[:-1], bends[1:]
-    inner = (high - low) * 1e-9
-    first = _reached(low + inner, r, t) - _reached(low + inner, a, t)
-    last = _reached(high - inner, r, t) - _reached(high - inner, a, t)
-    return key_cover_from_pieces(first, last, high - low, life_h)
-
-
 def key_cover_from_pieces(
     first_h: npt.ArrayLike, last_h: npt.ArrayLike, items: npt.ArrayLike, key_life_h: float
 ) -> KeyCover:
@@ -212,32 +125,6 @@ def key_cover_from_pieces(
     full = counts > 0.0
     oldest_h = float(np.maximum(first, last)[full].max(initial=0.0))
     return KeyCover(replays, late, late / replays if replays else 0.0, oldest_h)
-
-
-def _reached(places: FloatArray, curve: FloatArray, times: FloatArray) -> FloatArray:
-    """Time at which a rising curve goes past each place; for the last place, at which it is reached."""
-    beyond = np.searchsorted(curve, places, side="right")
-    reached = np.searchsorted(curve, places, side="left")
-    after = np.clip(np.where(places < curve[-1], beyond, reached), 1, len(curve) - 1)
-    low, high = curve[after - 1], curve[after]
-    part = np.divide(places - low, high - low, out=np.zeros_like(places), where=high > low)
-    return np.asarray(times[after - 1] + np.clip(part, 0.0, 1.0) * (times[after] - times[after - 1]), dtype=np.float64)
-
-
-def _curves(
-    times_h: npt.ArrayLike, arrived: npt.ArrayLike, replayed: npt.ArrayLike
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    t, a, r = _amounts("times_h", times_h), _amounts("arrived", arrived), _amounts("replayed", replayed)
-    if not len(t) == len(a) == len(r) or len(t) < 2:
-        raise ModelError(f"times_h, arrived and replayed have {len(t)}, {len(a)} and {len(r)} points; give two or more")
-    if bool(np.any(np.diff(t) <= 0.0)):
-        raise ModelError("times_h does not rise; give rising times in hours")
-    for name, curve in (("arrived", a), ("replayed", r)):
-        if curve[0] != 0.0 or bool(np.any(np.diff(curve) < 0.0)):
-            raise ModelError(f"{name} does not begin at 0 or falls; give a cumulative count")
-    if bool(np.any(r > a * (1.0 + 1e-12))):
-        raise ModelError("replayed is more than arrived at some time; an item cannot be replayed before its first try")
-    return t, a, r
 
 
 def _amounts(name: str, values: npt.ArrayLike) -> FloatArray:

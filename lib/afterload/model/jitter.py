@@ -1,7 +1,7 @@
 """Waits before retries, with and without jitter, and the load that clients which failed together put on a dependency.
 
 The exponent counts from ``first_exponent`` at the first failure: AWS SDKs and gRPC count from 0, so that the first
-wait is at most the base; the published contention figures (:mod:`afterload.model.contention`) count from 1.
+wait is at most the base; the published contention figures count from 1.
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ from afterload.model.curves import FloatArray
 __all__ = [
     "RUN_INSTANCES",
     "TERMINATE_INSTANCES",
-    "Binding",
     "BucketLimits",
     "Launches",
     "launch",
@@ -108,13 +107,6 @@ class Launches:
     binding: Binding
     start_delay_s: float
 
-    def in_service_by(self, t_s: float) -> int:
-        """Instances in service ``t_s`` seconds after the first request was tried."""
-        launched_by = number("t_s", t_s) - self.start_delay_s
-        # A hair of slack: 1,497.5 + 60 - 60 must still count the last instance.
-        requests = int(np.searchsorted(self.times_s, launched_by + 1e-9 * max(1.0, t_s), side="right"))
-        return int(self.instances[requests - 1]) if requests else 0
-
 
 def launch(
     n: int,
@@ -172,15 +164,7 @@ def launch(
     )
 
 
-def removal_time_s(
-    n: int,
-    limits: BucketLimits = TERMINATE_INSTANCES,
-    *,
-    instances_per_request: int = 1,
-    throttle_factor: float = 1.0,
-    other_callers_share: float = 0.0,
-    buckets_full: float = 1.0,
-) -> float:
+def removal_time_s(n: int, instances_per_request: int = 1) -> float:
     """Seconds until the last of ``n`` instances has been told to end, by the same buckets as :func:`launch`.
 
     Raises:
@@ -188,14 +172,7 @@ def removal_time_s(
 
     Source: provider's page on API throttling: capacity can be removed ten times faster than replaced.
     """
-    return launch(
-        n,
-        limits,
-        instances_per_request=instances_per_request,
-        throttle_factor=throttle_factor,
-        other_callers_share=other_callers_share,
-        buckets_full=buckets_full,
-    ).wait_s
+    return launch(n, TERMINATE_INSTANCES, instances_per_request=instances_per_request).wait_s
 
 
 def long_run_per_min(

@@ -17,16 +17,7 @@ from afterload.errors import ModelError
 from afterload.model.checks import number
 from afterload.model.curves import FloatArray
 
-__all__ = [
-    "HORIZON_MIN",
-    "MOST_READINGS",
-    "Change",
-    "Projection",
-    "find_change",
-    "fit_readings",
-    "from_rates",
-    "rounding_of",
-]
+__all__ = ["MOST_READINGS", "Change", "Projection", "find_change", "fit_readings", "from_rates", "rounding_of"]
 
 # Beyond this nobody waits: an end later than that is told as none.
 HORIZON_MIN = 30 * 1_440.0

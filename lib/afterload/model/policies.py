@@ -89,8 +89,34 @@ class RetryPolicy(Protocol):
         """Seconds from an outage's end until the reserve is full, at the failure probability in ``load``."""
 
 
+class Unlimited:
+    """Answers of the policies that no reserve limits."""
+
+    def open_loop(self, load: ClientLoad) -> float:
+        """Mean tries a call."""
+        raise NotImplementedError
+
+    def binds_above(self, load: ClientLoad) -> None:
+        """Never: there is no limit."""
+
+    def time_to_bind_s(self, load: ClientLoad) -> None:
+        """Never: there is no limit."""
+
+    def sustained(self, load: ClientLoad) -> float:
+        """The same as :meth:`open_loop`."""
+        return self.open_loop(load)
+
+    def successes_to_refill(self, load: ClientLoad) -> float:
+        """0: there is no reserve."""
+        return 0.0
+
+    def time_to_refill_s(self, load: ClientLoad) -> float:
+        """0: there is no reserve."""
+        return 0.0
+
+
 @dataclass(frozen=True)
-class FixedAttempts:
+class FixedAttempts(Unlimited):
     """A count of tries and no other limit: botocore's legacy mode, loops written by hand; 1 is no retry at all.
 
     Attributes:
@@ -111,27 +137,9 @@ class FixedAttempts:
         """Mean tries a call: ``(1 - p^n) / (1 - p)``."""
         return tries_per_call(load.failure_probability, self.attempts)
 
-    def binds_above(self, load: ClientLoad) -> None:
-        """Never: there is no limit."""
-
     def burst(self, load: ClientLoad) -> float | None:
         """No limit, so ``None``; 0 for a client that never retries."""
         return 0.0 if self.attempts == 1 else None
-
-    def time_to_bind_s(self, load: ClientLoad) -> None:
-        """Never: there is no limit."""
-
-    def sustained(self, load: ClientLoad) -> float:
-        """The same as :meth:`open_loop`."""
-        return self.open_loop(load)
-
-    def successes_to_refill(self, load: ClientLoad) -> float:
-        """0: there is no reserve."""
-        return 0.0
-
-    def time_to_refill_s(self, load: ClientLoad) -> float:
-        """0: there is no reserve."""
-        return 0.0
 
 
 class _Bucket:
@@ -191,7 +199,7 @@ class RetryQuota(_Bucket):
     """The retry quota of an AWS SDK: tokens for each retry, given back by success.
 
     A first try that succeeds gives ``gain``; a call that succeeds after retries gives back the cost of its last retry
-    only. Adaptive mode adds a client rate limiter after the first throttling error (:mod:`afterload.model.limiter`),
+    only. Adaptive mode adds a client rate limiter after the first throttling error,
     which waits and never lets more through, so that this is its upper bound.
 
     Attributes:

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from afterload.errors import ModelError
 from afterload.model.checks import whole
 
-__all__ = ["PUBLISHED", "Automation", "CheckAt", "CleanUp", "RaceResult", "Step", "explore"]
+__all__ = ["PUBLISHED", "Automation", "RaceResult", "explore"]
 
 CheckAt: TypeAlias = Literal["pick-up", "apply"]
 CleanUp: TypeAlias = Literal["older than applied", "keep generations", "never the active", "none"]

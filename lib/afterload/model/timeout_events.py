@@ -14,7 +14,7 @@ from afterload.model.checks import number, whole
 from afterload.model.curves import FloatArray
 from afterload.model.timeouts import TimeoutQueue
 
-__all__ = ["QueueRun", "Verdict", "bound_length", "compare_remedies", "simulate"]
+__all__ = ["QueueRun", "bound_length", "compare_remedies", "simulate"]
 
 Verdict: TypeAlias = Literal["heals", "stays down", "not decided"]
 

@@ -18,11 +18,7 @@ from afterload.errors import ModelError
 from afterload.model.checks import number, whole
 from afterload.model.curves import FloatArray
 
-__all__ = [
-    "Discipline",
-    "TimeoutQueue",
-    "goodput_by_length",
-]
+__all__ = ["TimeoutQueue", "goodput_by_length"]
 
 Discipline: TypeAlias = Literal["fifo", "lifo"]
 

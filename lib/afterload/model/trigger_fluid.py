@@ -7,18 +7,18 @@ its verdict is certain; it has no horizon.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from afterload.model.curves import FloatArray
 from afterload.model.overload import RetryingService
-from afterload.model.overload_events import TriggerKind
 
-__all__ = ["BoolArray", "Cells", "Solved", "solve"]
+__all__ = ["BoolArray", "Cells", "TriggerKind", "solve"]
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
+TriggerKind: TypeAlias = Literal["capacity cut", "load spike"]
 
 # Waves of retries next to a boundary need many timeouts to grow or to die out; beyond this many a cell is left undecided.
 _MOST_TIMEOUTS = 2_000

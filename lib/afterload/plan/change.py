@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from afterload.estimates import Estimates
 from afterload.findings.phrases import counted, quoted, where
 from afterload.plan.price import Headroom
-from afterload.plan.worth import CASES, Difference, Edit, Worth
+from afterload.plan.worth import CASES, Difference, Edit, Worth, gain_of
 from afterload.units import format_share
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "NEEDS_EVIDENCE",
     "NOT_HERE",
     "Change",
+    "Place",
     "PlanItem",
     "counted",
     "failing",
@@ -71,15 +73,24 @@ class PlanItem:
         """Stable name of the line: the same change at the same place keeps it over reruns."""
         return f"{self.change}:{self.target}" if self.target else self.change
 
+    def told(self, name: str) -> tuple[str, Difference] | None:
+        """The part of which a time is told as the scenario starts, and the time without and with the change alone.
+
+        None if not computed. See :func:`afterload.plan.worth.told_part`.
+        """
+        return None if self.worths is None else self.worths[CASES[0]].told(name, self.target)
+
     @property
     def drain(self) -> Difference | None:
-        """Minutes from the restore to an empty backlog without and with the change alone; None if not computed."""
-        return None if self.worths is None else self.worths[CASES[0]].alone["empty_min"]
+        """Minutes from the restore to an empty backlog without and with the change alone, of the queue that it is told of."""
+        told = self.told("empty_min")
+        return None if told is None else told[1]
 
     @property
     def stale(self) -> Difference | None:
-        """Minutes from the restore to first-attempt age at baseline without and with the change alone; None if not computed."""
-        return None if self.worths is None else self.worths[CASES[0]].alone["fresh_min"]
+        """The same of minutes from the restore to first-attempt age at baseline."""
+        told = self.told("fresh_min")
+        return None if told is None else told[1]
 
     @property
     def today_min(self) -> float | None:
@@ -107,9 +118,10 @@ class PlanItem:
     def shortens(self) -> bool:
         """True if a drain ends sooner with it, alone or in its place, in some starting state."""
         return self.worths is not None and any(
-            part["empty_min"].ended or (part["empty_min"].bought or 0.0) > 1e-6
-            for worth in self.worths.values()
-            for part in (worth.alone, worth.cumulative)
+            gain_of(way, "empty_min") > 0
+            for whole in self.worths.values()
+            for worth in whole.where("empty_min").values()
+            for way in (worth.alone, worth.cumulative)
         )
 
     @property
@@ -126,12 +138,12 @@ class Change:
         id: stable name.
         order: its place in the guide's order of change, 1 to 5; 6 for what the guide leaves to the team.
         title, why: what to do, and why it matters in a recovery.
-        applies_when: to what part of a scenario it applies, in words.
         exercise: how to see that it worked.
         reference: where the advice and its figures come from.
         items: gives its lines for one team.
         effort_days: usual person-days for one line.
         risk: what can go wrong with it.
+        sized_after: changes whose lines stand above its own in every order, and are in place in the scenario that ``items`` gets.
     """
 
     id: str
@@ -141,14 +153,49 @@ class Change:
     exercise: str
     reference: str
     items: Callable[[Estimates], Iterable[PlanItem]]
-    applies_when: str
     effort_days: float
     risk: str
+    sized_after: tuple[str, ...] = ()
 
 
 def owner_of(estimates: Estimates, part: object = None) -> str:
     """Who carries out a change of a part of the scenario: its owner, else the team's."""
     return getattr(part, "owner", None) or estimates.loaded.scenario.owner or "no owner yet"
+
+
+@dataclass(frozen=True)
+class Place:
+    """The part of a scenario that lines of a change are about: its kind, its name, and what of it may have an owner."""
+
+    change: str
+    estimates: Estimates
+    kind: str
+    name: str
+    part: object = None
+
+    def where(self, *field: str) -> str:
+        """Where the part, or a field of it, came from."""
+        return where(self.estimates.loaded, self.kind, self.name, *field)
+
+    def _line(self, status: str, evidence: str, **details: Any) -> PlanItem:
+        owner = owner_of(self.estimates, self.part)
+        return PlanItem(self.change, f"{self.kind}.{self.name}", status, evidence, owner=owner, **details)
+
+    def do(self, evidence: str, **details: Any) -> PlanItem:
+        """A line that is to do, with the other fields of :class:`PlanItem`."""
+        return self._line(DO, evidence, **details)
+
+    def in_place(self, evidence: str) -> PlanItem:
+        """A line that is done already."""
+        return self._line(IN_PLACE, evidence)
+
+    def asks(self, evidence: str) -> PlanItem:
+        """A line that needs evidence first."""
+        return self._line(NEEDS_EVIDENCE, evidence)
+
+    def not_here(self, evidence: str) -> PlanItem:
+        """A line that does not apply."""
+        return self._line(NOT_HERE, evidence)
 
 
 def share(value: float) -> str:

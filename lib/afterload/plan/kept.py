@@ -16,7 +16,7 @@ from pathlib import Path
 
 from afterload.errors import InputError
 from afterload.files import slug
-from afterload.reads import read_input
+from afterload.reads import decoded, read_input
 
 __all__ = [
     "COLUMNS",
@@ -80,15 +80,8 @@ def read_kept(path: str | Path) -> dict[str, dict[str, str]]:
         raw = read_input(file)
     except OSError as problem:
         raise InputError(f"{path}: what people entered cannot be read: {problem.strerror or problem}") from None
-    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        text = raw.decode(encoding)
-    except UnicodeDecodeError as problem:
-        line = raw[: problem.start].count(b"\n") + 1
-        raise InputError(
-            f"{path} line {line}: is not UTF-8 text (byte {problem.start}), so what people entered cannot be read; nothing of it "
-            "is lost: open it in the spreadsheet and save it as CSV UTF-8"
-        ) from None
+    advice = ", so what people entered cannot be read; nothing of it is lost: open it in the spreadsheet and save it as CSV UTF-8"
+    text = decoded(raw, lambda line: f"{path} line {line}", advice)
     header = text.split("\n", 1)[0]
     delimiter = max((",", ";", "\t"), key=header.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)

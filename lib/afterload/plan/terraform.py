@@ -8,7 +8,7 @@ from typing import Any
 
 from afterload.plan.change import slug
 
-__all__ = ["Expression", "function_call", "locals_block", "resource"]
+__all__ = ["function_call", "locals_block", "resource"]
 
 BESIDE = "beside what it has already"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from afterload.readers.cloud_table import commands_for
 
-__all__ = ["TERRAFORM_COMMAND", "AwsError", "aws_errors", "unconfigured", "why_no_json"]
+__all__ = ["TERRAFORM_COMMAND", "aws_errors", "unconfigured", "why_no_json"]
 
 TERRAFORM_COMMAND = (
     "terraform show -json PLANFILE > plan.json (or terraform show -json > state.json; tofu takes the same)"

@@ -15,7 +15,7 @@ from afterload.model.curves import FloatArray
 from afterload.model.spacing import missing_spans, period_of
 from afterload.readers.reading import Origin, Remark
 
-__all__ = ["STATISTICS", "MetricFile", "MetricSeries", "Points", "clock", "statistic_of"]
+__all__ = ["MetricFile", "MetricSeries", "Points", "clock", "statistic_of"]
 
 # Words by which exports name a statistic.
 STATISTICS = {

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from hashlib import file_digest, sha256
 from pathlib import Path
 
-from afterload.errors import InputError, NotFoundError
-from afterload.reads import note_read, open_input
+from afterload.errors import InputError
+from afterload.reads import note_read, open_input, read_given
 
-__all__ = ["MAX_BYTES", "SourceFile", "digest_of", "open_source", "stated_date"]
+__all__ = ["SourceFile", "digest_of", "open_source", "stated_date"]
 
 MAX_BYTES = 512_000_000
 # Longest first: the mark of UTF-32 begins with that of UTF-16.
@@ -52,14 +52,8 @@ def open_source(path: str | Path, most_bytes: int = MAX_BYTES) -> SourceFile:
     the message names the file, and the line where there is one. An empty file is text: some commands print nothing.
     """
     name = str(path)
-    try:
-        with open_input(path) as file:
-            raw = file.read(most_bytes + 1)
-        modified = datetime.fromtimestamp(Path(path).stat().st_mtime, UTC)
-    except FileNotFoundError:
-        raise NotFoundError(f"{name}: no such file") from None
-    except (OSError, ValueError) as problem:
-        raise InputError(f"{name}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
+    raw = read_given(name, most_bytes)
+    modified = datetime.fromtimestamp(Path(path).stat().st_mtime, UTC)
     if len(raw) > most_bytes:
         raise InputError(f"{name}: is larger than {most_bytes:,} bytes: export a shorter period")
     digest = sha256(raw).hexdigest()

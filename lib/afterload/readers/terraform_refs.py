@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Instance", "Module", "marked", "modules_of", "referred"]
+__all__ = ["Instance", "marked", "modules_of", "referred"]
 
 _INDEX = r"(\[(?:\d+|\"(?:[^\"\\]|\\.)*\")\])?"
 _RESOURCE = re.compile(rf"(aws_\w+)\.([\w-]+){_INDEX}")

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from afterload.units import ZONE_ABBREVIATIONS as ABBREVIATIONS
 from afterload.units import local_readings
 
-__all__ = ["ABBREVIATIONS", "Reading", "is_offset", "named_zone", "readings_in"]
+__all__ = ["ABBREVIATIONS", "is_offset", "named_zone", "readings_in"]
 
 # Names of a region's clock, summer and winter alike.
 _GENERIC = frozenset({"PT", "MT", "CT", "ET"})

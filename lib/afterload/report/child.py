@@ -18,7 +18,7 @@ from typing import Any
 
 from afterload.report import frames
 
-__all__ = ["Call", "deadline", "keep", "reference", "run_call", "settle"]
+__all__ = ["Call", "deadline", "keep", "reference", "run_call"]
 
 _connection: socket.socket | None = None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from functools import partial
 from queue import Empty
 from time import monotonic
 from typing import Any
@@ -14,10 +13,10 @@ from nbclient.util import ensure_async
 from nbformat import NotebookNode
 from papermill.engines import NotebookExecutionManager
 
-from afterload.report.chapterclient import CellProblem, ChapterClient, run_managed
+from afterload.report.chapterclient import CellProblem, ChapterClient
 from afterload.report.kernel import OwnKernelManager, describe_end, started_kernel
 
-__all__ = ["run_chapters"]
+__all__ = ["KernelClient"]
 
 # The shell channel is asked in slices: a wake-up that is lost then costs a slice, not the whole run.
 SLICE_S = 0.25
@@ -27,37 +26,14 @@ INTERRUPT_GRACE_S = 5.0
 OUTPUT_GRACE_S = 20
 
 
-def run_chapters(
-    nb: NotebookNode,
-    *,
-    output_path: str | None,
-    progress_bar: bool | dict[str, Any],
-    log_output: bool,
-    start_timeout_s: int,
-    cell_limit_s: float | None,
-    stdout_file: Any = None,
-    stderr_file: Any = None,
-) -> NotebookNode:
-    """Execute a notebook in place; what :class:`afterload.report.engine.ChapterEngine` does."""
-    return run_managed(
-        nb,
-        partial(_ChapterClient, startup_timeout=start_timeout_s),
-        output_path=output_path,
-        progress_bar=progress_bar,
-        log_output=log_output,
-        cell_limit_s=cell_limit_s,
-        stdout_file=stdout_file,
-        stderr_file=stderr_file,
-    )
-
-
-class _ChapterClient(ChapterClient):
+class KernelClient(ChapterClient):
     """A client that cannot hang, whatever a kernel does."""
 
     def __init__(self, nb_man: NotebookExecutionManager, **options: Any) -> None:
         super().__init__(nb_man, kernel_manager_class=OwnKernelManager, shutdown_kernel="immediate", **options)
 
     def execute(self, **_: Any) -> NotebookNode:
+        """Run all cells over a kernel of its own."""
         self.reset_execution_trackers()
         with started_kernel(self):
             info = self.wait_for_reply(self.kc.kernel_info())

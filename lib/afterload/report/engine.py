@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -84,9 +85,10 @@ class ChapterEngine:
     @classmethod
     def _run(cls, nb: NotebookNode, managed: dict[str, Any], start_timeout_s: int, lost: Lost | None) -> NotebookNode:
         """Run it over a kernel; ``managed`` is what every way of running takes, ``lost`` what only a process can leave."""
-        from afterload.report.client import run_chapters
+        from afterload.report.chapterclient import run_managed
+        from afterload.report.client import KernelClient
 
-        return run_chapters(nb, start_timeout_s=start_timeout_s, **managed)
+        return run_managed(nb, KernelClient, startup_timeout=start_timeout_s, **managed)
 
     @classmethod
     def nb_kernel_name(cls, nb: NotebookNode, name: str | None = None) -> str:
@@ -109,9 +111,12 @@ class InProcessEngine(ChapterEngine):
 
     @classmethod
     def _run(cls, nb: NotebookNode, managed: dict[str, Any], start_timeout_s: int, lost: Lost | None) -> NotebookNode:
-        from afterload.report.inprocess import run_chapters_here
+        from afterload.report.chapterclient import run_managed
+        from afterload.report.inprocess import ReplayClient, ShellClient
 
-        return run_chapters_here(nb, lost=lost, **managed)
+        if lost is not None:
+            return run_managed(nb, partial(ReplayClient, lost=lost), **managed)
+        return run_managed(nb, ShellClient, **managed)
 
 
 def failures_of(nb: NotebookNode) -> tuple[Failure, ...]:

@@ -13,7 +13,6 @@ from nbformat import NotebookNode
 from traitlets import default
 from traitlets.config import Config
 
-from afterload.report.markup import in_one_pass
 from afterload.resources import resource
 
 __all__ = ["CHART_TYPE", "PacketExporter"]
@@ -80,14 +79,14 @@ class PacketExporter(HTMLExporter):
         types = WidgetsDataTypeFilter(
             notebook_metadata={title or "Packet": shown.metadata}, parent=self, resources=resources
         )
-        # HTMLExporter does the same, and then reads and writes every page with Beautiful Soup.
+        # HTMLExporter does the same, and then reads and writes every page with Beautiful Soup, which changes nothing that a
+        # reader sees but the text of pictures without one.
         self.register_filter("filter_data_type", types)
         self.register_filter("highlight_code", Highlight2HTML(parent=self))
         page, _ = super(HTMLExporter, self).from_notebook_node(shown, resources)
-        found = in_one_pass(page)
-        if found is None:
-            found, _ = self.from_notebook_node(shown, {"metadata": {"name": title or "Packet"}})
-        return found
+        if "<img" in page:
+            page, _ = self.from_notebook_node(shown, {"metadata": {"name": title or "Packet"}})
+        return page
 
 
 class _Shown(NotebookNode):

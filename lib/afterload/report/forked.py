@@ -23,7 +23,7 @@ from typing import NoReturn
 from afterload.report import frames
 from afterload.report.child import run_call
 
-__all__ = ["FORK", "KILL", "REQUEST", "TERMINATE", "main"]
+__all__ = ["FORK", "KILL", "REQUEST", "TERMINATE"]
 
 REQUEST = struct.Struct("!BI")
 FORK, TERMINATE, KILL = range(3)

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["Buffer", "pack", "receive", "send"]
+__all__ = ["Buffer", "receive", "send"]
 
 _LENGTH = struct.Struct("!Q")
 _CHUNK = 1 << 20

@@ -43,13 +43,13 @@ from nbformat import NotebookNode
 from traitlets.config import Config
 
 from afterload.errors import ChapterError
-from afterload.report.chapterclient import MAX_SHOWN_CHARACTERS, CellProblem, ChapterClient, run_managed
+from afterload.report.chapterclient import MAX_SHOWN_CHARACTERS, CellProblem, ChapterClient
 from afterload.report.child import deadline, keep
 from afterload.report.lost import Lost
 from afterload.report.nodes import make_node
 from afterload.report.streams import captured
 
-__all__ = ["INTERRUPT_GRACE_S", "run_chapters_here"]
+__all__ = ["INTERRUPT_GRACE_S", "ReplayClient", "ShellClient"]
 
 # How long a cell may take to stop after an interrupt, before its process is killed.
 INTERRUPT_GRACE_S = 5.0
@@ -57,34 +57,6 @@ INTERRUPT_GRACE_S = 5.0
 _REQUEST = "cell"
 # ipykernel is typed in part only.
 json_clean: Any = _json_clean
-
-
-def run_chapters_here(
-    nb: NotebookNode,
-    *,
-    output_path: str | None,
-    progress_bar: bool | dict[str, Any],
-    log_output: bool,
-    cell_limit_s: float | None,
-    stdout_file: Any = None,
-    stderr_file: Any = None,
-    lost: Lost | None = None,
-) -> NotebookNode:
-    """Execute a notebook in place; what :class:`afterload.report.engine.InProcessEngine` does.
-
-    With ``lost`` nothing is executed: the outputs are those that an earlier process had kept. Raises :class:`ChapterError`
-    where this process has an IPython shell already.
-    """
-    return run_managed(
-        nb,
-        _ShellClient if lost is None else partial(_ReplayClient, lost=lost),
-        output_path=output_path,
-        progress_bar=progress_bar,
-        log_output=log_output,
-        cell_limit_s=cell_limit_s,
-        stdout_file=stdout_file,
-        stderr_file=stderr_file,
-    )
 
 
 class _DirectClient(ChapterClient):
@@ -137,8 +109,8 @@ class _DirectClient(ChapterClient):
         return {"content": self._reply}
 
 
-class _ReplayClient(_DirectClient):
-    """Puts into the cells what an earlier process had kept."""
+class ReplayClient(_DirectClient):
+    """Executes nothing: puts into the cells what an earlier process had kept."""
 
     def __init__(self, *arguments: Any, lost: Lost, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -170,10 +142,11 @@ class _ReplayClient(_DirectClient):
         return self.lost.ename, self.lost.evalue
 
 
-class _ShellClient(_DirectClient):
-    """Runs the cells in a shell."""
+class ShellClient(_DirectClient):
+    """Runs the cells in a shell. Raises :class:`ChapterError` where this process has an IPython shell already."""
 
     def execute(self, **options: Any) -> NotebookNode:
+        """Run all cells in a shell that ends with them."""
         self._cell: NotebookNode | None = None
         self._lock = threading.RLock()
         self._told: list[dict[str, Any]] = []

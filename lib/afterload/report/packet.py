@@ -17,7 +17,7 @@ from afterload.report.engine import ENGINE_NAME, IN_PROCESS_NAME
 from afterload.report.lost import Lost
 from afterload.report.nodes import read_notebook
 from afterload.report.run import CELL_TIMEOUT_S
-from afterload.report.workers import Launcher, Limits, Problem, run_tasks
+from afterload.report.workers import Problem, run_tasks
 from afterload.scenario import LoadedScenario
 
 if TYPE_CHECKING:
@@ -37,13 +37,14 @@ __all__ = [
     "check_folder",
     "make_packet",
     "relevant",
-    "rescue_packet",
     "slug",
     "write_packet",
 ]
 
 
 Told = Callable[["Estimates", "Plan", "CoupledEstimate | None"], None]
+# How many cells have run, and of how many.
+Seen = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -109,13 +110,13 @@ def make_packet(
     progress: bool = False,
     cell_timeout_s: float | None = CELL_TIMEOUT_S,
     kernel: bool = False,
-    launcher: Launcher | None = None,
+    seen: Seen | None = None,
 ) -> Packet:
     """Run a team's chapters in a process of their own and write the packet and the plan's files into ``folder``.
 
     A scenario with a postmortem gets that as Markdown too. A failing chapter or plan does not stop the rest: see
-    :attr:`Packet.failures`. ``kernel`` asks for a Jupyter kernel in place of the process; ``launcher`` is where the process
-    comes from, if there is one already.
+    :attr:`Packet.failures`. ``kernel`` asks for a Jupyter kernel in place of the process; ``seen`` is told with each cell how
+    far that process is.
 
     Raises :class:`InputError` for a scenario that only this process can read, such as /dev/stdin. Raises
     :class:`OutputError` where a file cannot be written; then no old file has been replaced by half a new one. Raises
@@ -128,7 +129,8 @@ def make_packet(
     job = PacketJob(loaded, scenario_path, str(folder), tuple(map(str, chapters)), cell_timeout_s)
     if kernel:
         return write_packet(build_packet(job, ENGINE_NAME, progress=progress))
-    return write_packet(_build_apart(job, progress, launcher))
+    with closing(_Bar()) as bar:
+        return write_packet(_build_apart(job, seen or (bar.show if progress else None)))
 
 
 def build_packet(
@@ -169,22 +171,18 @@ def write_packet(built: Built) -> Packet:
     return Packet(files[0], files, built.failures, warnings, built.summary)
 
 
-def _build_apart(job: PacketJob, progress: bool, launcher: Launcher | None) -> Built:
+def _build_apart(job: PacketJob, seen: Seen | None) -> Built:
     """Build in a worker; raise what was raised there."""
-    with (
-        closing(_Bar(progress)) as bar,
-        closing(
-            run_tasks(
-                _build_or_refuse,
-                [job],
-                workers=1,
-                limits=Limits(),
-                rescue=rescue_packet,
-                launcher=launcher,
-                watch=bar.see,
-            )
-        ) as ended,
-    ):
+    cells = 0
+
+    def watch(_: PacketJob, record: tuple[Any, ...]) -> None:
+        nonlocal cells
+        if record[0] == "cells":
+            cells = record[1]
+        if seen is not None and record[0] in ("cells", "begin"):
+            seen(record[1] if record[0] == "begin" else 0, cells)
+
+    with closing(run_tasks(_build_or_refuse, [job], workers=1, rescue=rescue_packet, watch=watch)) as ended:
         [end] = ended
     if isinstance(end.value, AfterloadError):
         raise end.value
@@ -206,18 +204,16 @@ def _build_or_refuse(job: PacketJob) -> Built | AfterloadError:
 class _Bar:
     """A bar on standard error that follows the cells of a worker."""
 
-    def __init__(self, shown: bool) -> None:
-        self._shown = shown
+    def __init__(self) -> None:
         self._bar: Any = None
 
-    def see(self, _: object, record: Any) -> None:
-        if self._shown and record[0] == "cells":
+    def show(self, done: int, of: int) -> None:
+        if self._bar is None:
             from tqdm import tqdm  # type: ignore[import-untyped]
 
-            self._bar = tqdm(total=record[1], desc="Chapters", unit="cell", leave=False)
-        elif self._bar is not None and record[0] == "begin":
-            self._bar.n = record[1]
-            self._bar.refresh()
+            self._bar = tqdm(total=of, desc="Chapters", unit="cell", leave=False)
+        self._bar.n = done
+        self._bar.refresh()
 
     def close(self) -> None:
         if self._bar is not None:

@@ -15,14 +15,7 @@ from nbformat import NotebookNode
 
 from afterload.errors import OutputError, ParameterError
 from afterload.report.bind import bind, parameter_defaults
-from afterload.report.engine import (
-    ENGINE_NAME,
-    IN_PROCESS_NAME,
-    ChapterEngine,
-    Failure,
-    InProcessEngine,
-    failures_of,
-)
+from afterload.report.engine import ENGINE_NAME, IN_PROCESS_NAME, ChapterEngine, Failure, InProcessEngine, failures_of
 
 if TYPE_CHECKING:
     from afterload.report.lost import Lost
@@ -56,7 +49,6 @@ def run_packet(
     title: str,
     progress: bool = False,
     cell_timeout_s: float | None = CELL_TIMEOUT_S,
-    start_timeout_s: int = START_TIMEOUT_S,
     engine: str = ENGINE_NAME,
     lost: Lost | None = None,
 ) -> PacketRun:
@@ -73,7 +65,7 @@ def run_packet(
     """
     bound = bind(chapter_paths, title)
     _check_names(parameters, parameter_defaults(bound))
-    options: dict[str, Any] = {"start_timeout": start_timeout_s, "execution_timeout": cell_timeout_s}
+    options: dict[str, Any] = {"start_timeout": START_TIMEOUT_S, "execution_timeout": cell_timeout_s}
     if lost is not None:
         options["lost"] = lost
     executed = _execute(bound, dict(parameters), progress, engine, options)

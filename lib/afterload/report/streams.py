@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
-__all__ = ["CellStream", "captured"]
+__all__ = ["captured"]
 
 # So much is gathered before it goes on. A cell that prints without end is cut further on.
 _BUFFER_CHARACTERS = 1 << 16
@@ -131,7 +131,7 @@ class CellStream(io.TextIOBase):
 
 
 @contextmanager
-def captured(emit: Emit, descriptors: bool = True) -> Iterator[tuple[CellStream, CellStream]]:
+def captured(emit: Emit) -> Iterator[tuple[CellStream, CellStream]]:
     """``sys.stdout`` and ``sys.stderr`` as streams of cells, and the descriptors behind them where there are any."""
     before: tuple[Any, Any] = sys.stdout, sys.stderr
     for stream in before:
@@ -139,9 +139,8 @@ def captured(emit: Emit, descriptors: bool = True) -> Iterator[tuple[CellStream,
             stream.flush()
     streams = CellStream("stdout", 1, emit), CellStream("stderr", 2, emit)
     with ExitStack() as stack:
-        if descriptors:
-            for stream in streams:
-                stack.enter_context(stream.following())
+        for stream in streams:
+            stack.enter_context(stream.following())
         sys.stdout, sys.stderr = streams
         try:
             yield streams

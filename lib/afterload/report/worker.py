@@ -9,32 +9,11 @@ there is no packet.
 from __future__ import annotations
 
 import json
-import re
 import sys
 
 from afterload.errors import AfterloadError
 
 __all__ = ["main"]
-
-_SHARE = re.compile(r"(\d+)%\|")
-
-
-class _Teller:
-    """Takes the place of the terminal that progress bars draw on."""
-
-    def __init__(self) -> None:
-        self.share = -1
-
-    def write(self, text: str) -> int:
-        """Say the share of a bar, where it is a new one."""
-        for share in _SHARE.findall(text):
-            if int(share) > self.share:
-                self.share = int(share)
-                _tell({"share": self.share / 100})
-        return len(text)
-
-    def flush(self) -> None:
-        """Nothing waits."""
 
 
 def _tell(record: dict[str, object]) -> None:
@@ -47,16 +26,13 @@ def main(arguments: list[str]) -> int:
     from afterload.report.packet import check_folder, make_packet
     from afterload.scenario import load_scenario
 
-    errors, sys.stderr = sys.stderr, _Teller()
     try:
         loaded = load_scenario(path)
         check_folder(folder)
-        packet = make_packet(loaded, path, folder, progress=True)
+        packet = make_packet(loaded, path, folder, seen=lambda done, of: _tell({"share": round(done / of, 2)}))
     except AfterloadError as problem:
         print(problem, flush=True)
         return problem.exit_code
-    finally:
-        sys.stderr = errors
     _tell({"files": [str(file) for file in packet.files], "failures": list(packet.failures)})
     return 0
 

@@ -24,18 +24,7 @@ from afterload.report import frames
 from afterload.report.child import Call, reference
 from afterload.report.launch import WARM, Launcher, Started, StartError, new_launcher
 
-__all__ = [
-    "START_ATTEMPTS",
-    "Ended",
-    "Kind",
-    "Launcher",
-    "Limits",
-    "Problem",
-    "Rescue",
-    "Stop",
-    "new_launcher",
-    "run_tasks",
-]
+__all__ = ["START_ATTEMPTS", "Ended", "Launcher", "Limits", "Problem", "Stop", "new_launcher", "run_tasks"]
 
 T = TypeVar("T")
 R = TypeVar("R")

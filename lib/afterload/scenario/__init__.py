@@ -5,16 +5,7 @@ from afterload.scenario.load import LoadedScenario, load_scenario, load_scenario
 from afterload.scenario.opened import LastOpened
 from afterload.scenario.overrides import Overrides, read_overrides
 from afterload.scenario.problems import Problem, dotted
-from afterload.scenario.schema import (
-    REMOVAL_PROCESSES,
-    CallStack,
-    Client,
-    Dependency,
-    Fleet,
-    Incident,
-    Queue,
-    Scenario,
-)
+from afterload.scenario.schema import REMOVAL_PROCESSES, CallStack, Client, Dependency, Fleet, Incident, Queue, Scenario
 
 __all__ = [
     "REMOVAL_PROCESSES",

@@ -14,7 +14,7 @@ from afterload.scenario.fields import label_in
 from afterload.units import read_count
 from afterload.yamltree import DataPath
 
-__all__ = ["concurrency_problems", "count_in"]
+__all__ = ["concurrency_problems"]
 
 # Path below the scenario, message, what is accepted.
 Refusal = tuple[DataPath, str, str]

@@ -12,7 +12,7 @@ from afterload.scenario.fields import Inside, Section, holds_text, label_in, sec
 from afterload.scenario.load import LoadedScenario
 from afterload.scenario.overrides import annotation_at, locate
 from afterload.scenario.schema import Scenario
-from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, plain
+from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, plain, value_at
 
 __all__ = ["Basis", "Standing", "as_text", "same_value", "standing"]
 
@@ -48,12 +48,12 @@ def standing(loaded: LoadedScenario, path: str) -> Standing:
     """What the value at a path rests on. Raises :class:`OverrideError` where the path names nothing."""
     keys = locate(loaded.tree.data, path, Scenario)
     origin = loaded.where(*keys)
-    value = plain(_at(loaded.tree.data, keys))
+    value = plain(value_at(loaded.tree.data, keys))
     if origin.startswith("--set"):
         return Standing(path, "overridden", value, origin)
     evidence, above = _evidence(loaded, path, keys)
     if evidence is not None and value is not None:
-        if same_value(above, _at(loaded.tree.data, above), evidence.value):
+        if same_value(above, value_at(loaded.tree.data, above), evidence.value):
             return _from(path, evidence, value)
         return Standing(path, "changed", value, f"{origin}; {evidence.file or 'evidence'} has {evidence.value}")
     if value is None:
@@ -81,17 +81,8 @@ def _from(path: str, evidence: Evidence, value: Any) -> Standing:
 
 
 def _source(data: Any, keys: DataPath) -> Any:
-    here = _at(data, keys)
+    here = value_at(data, keys)
     return here.get("source") if isinstance(here, dict) else None
-
-
-def _at(data: Any, keys: DataPath) -> Any:
-    for key in keys:
-        try:
-            data = data[key]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
 
 
 def same_value(keys: DataPath, one: Any, other: Any) -> bool:

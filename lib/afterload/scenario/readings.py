@@ -16,7 +16,7 @@ from afterload.scenario.attachments import Attachment, Reading, _open
 from afterload.scenario.problems import Problem
 from afterload.units import MAX_DURATION_MIN, read_count, read_number, read_share
 
-__all__ = ["COLUMNS", "Reading", "ReadingLine", "joined", "log_columns", "of_queue", "read_readings", "reading_line"]
+__all__ = ["COLUMNS", "Reading", "joined", "log_columns", "of_queue", "read_readings", "reading_line"]
 
 REQUIRED = ("at", "queue", "depth")
 # Column -> field of a reading, and how a cell is read.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-__all__ = ["FOLDER", "NAME", "TRIGGER", "is_another_event", "is_source"]
+__all__ = ["FOLDER", "NAME", "is_another_event", "is_source"]
 
 NAME = "us-east-1, 19 and 20 October 2025"
 FOLDER = "builtin:incidents/us-east-1-2025-10-20/"

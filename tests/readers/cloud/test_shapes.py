@@ -13,7 +13,7 @@ from botocore import xform_name
 from tests.readers.cloud.exports import EXPORTS, TARGET_GROUP_ATTRIBUTES
 
 from afterload import limits
-from afterload.readers.cloud import ATTRIBUTES, NOT_SHOWN, TERRAFORM_TYPES, commands_for
+from afterload.readers.cloud import ATTRIBUTES, TERRAFORM_TYPES, commands_for
 
 SESSION = botocore.session.get_session()
 PYTHON_TYPES: dict[str, Any] = {
@@ -121,7 +121,7 @@ def test_every_row_says_what_it_is() -> None:
 
 
 def test_every_type_of_terraform_shows_a_known_kind() -> None:
-    assert set(TERRAFORM_TYPES.values()) | set(NOT_SHOWN) <= set(ATTRIBUTES)
+    assert set(TERRAFORM_TYPES.values()) <= set(ATTRIBUTES)
 
 
 @pytest.mark.parametrize("kind", ATTRIBUTES)

@@ -25,7 +25,7 @@ from afterload.readers.reading import Inventory, Origin, Resource, Value
 from afterload.scenario import Queue
 from afterload.scenario.schema import DrainCap
 
-__all__ = ["Backlog", "Facts", "Group", "Kind", "Setting", "is_configured", "number"]
+__all__ = ["Backlog", "Facts", "Group", "Setting", "is_configured", "number"]
 
 Kind: TypeAlias = Literal["sqs", "async", "stream", "other"]
 _KINDS: dict[str, Kind] = {"sqs-lambda": "sqs", "lambda-async": "async", "stream-lambda": "stream"}
@@ -232,10 +232,11 @@ class Facts:
             for item in named
             if item.stated is not None
         }
-        shared = {queues[name].dependency for name, changed in changes.items() if changed}
+        called = {name: {call.dependency for call in queue.all_calls} for name, queue in queues.items()}
+        shared = {each for name, changed in changes.items() if changed for each in called[name]}
         return [
             replace(item, today=estimate_queue(self.estimates.loaded, item.name, queues[item.name], queues))
-            if changes[item.name] or queues[item.name].dependency in shared - {None}
+            if changes[item.name] or called[item.name] & shared
             else item
             for item in named
         ]

@@ -13,7 +13,7 @@ from afterload.units import format_count, format_minutes, format_number, format_
 if TYPE_CHECKING:
     from afterload.findings.audit.facts import Facts
 
-__all__ = ["SEVERITIES", "UNITS", "Cost", "Finding", "Gap", "Rule", "Severity", "Unit"]
+__all__ = ["SEVERITIES", "UNITS", "Cost", "Finding", "Gap", "Rule", "Severity"]
 
 Severity: TypeAlias = Literal["high", "medium", "low", "info"]
 Unit: TypeAlias = Literal["min", "items", "items/min", "deliveries", "attempts", "instances", "concurrent", "times"]

@@ -10,7 +10,6 @@ from afterload.scenario import Queue
 
 __all__ = [
     "ADDRESS",
-    "SOURCES",
     "Ambiguous",
     "function_of",
     "group_key",

@@ -12,7 +12,7 @@ from afterload.findings.audit.links import ADDRESS
 from afterload.findings.phrases import quoted
 from afterload.readers.reading import Origin
 
-__all__ = ["Steps", "choose", "comments", "compact", "hcl", "queue_attributes", "terraform_address", "update_mapping"]
+__all__ = ["Steps", "choose", "comments", "compact", "hcl", "queue_attributes", "update_mapping"]
 
 _ADDRESS = re.compile(rf"(?:^|\s)({ADDRESS})(?=$|[\s.])")
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from afterload.errors import ChangedError, InputError, OutputError
 from afterload.files import write_whole
-from afterload.reads import read_input
+from afterload.reads import decoded, read_input
 from afterload.resources import BUILTIN, builtin_path
+from afterload.scenario.load import INSIDE
 from afterload.yamledit import YamlText
 from afterload.yamltree import DataPath
 
@@ -22,7 +23,7 @@ try:
 except ImportError:  # pragma: no cover - not on this system
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["BLANK", "Document", "open_document", "typed_path"]
+__all__ = ["Document", "open_document", "typed_path"]
 
 BLANK = """\
 # One team's recovery load. Rates and durations are text with a unit (1,200/min, 20/s, 15 min, PT2H52M); times carry an
@@ -158,7 +159,8 @@ def _named_files(data: Any) -> Iterator[DataPath]:
         ("live", "log"),
         ("compare_with",),
     )
-    yield from (("queues", name, "arrival_rate", "series") for name in data.get("queues") or ())
+    for item, section, key, _ in INSIDE:
+        yield from ((item, name, section, key) for name in data.get(item) or ())
     for part in ("exports", "telemetry"):
         yield from ((part, place, "file") for place in range(len(data.get(part) or ())))
 
@@ -180,11 +182,7 @@ def _read(path: Path) -> Document:
     encoding = (
         "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig" if raw[:3] == b"\xef\xbb\xbf" else "utf-8"
     )
-    try:
-        text = raw.decode(encoding)
-    except UnicodeDecodeError as problem:
-        line = raw[: problem.start].count(b"\n") + 1
-        raise InputError(f"{path}:{line}: is not UTF-8 text (byte {problem.start}): save it as UTF-8") from None
+    text = decoded(raw, lambda line: f"{path}:{line}")
     return Document(path, path, text, sha256(raw).hexdigest(), encoding)
 
 

@@ -17,7 +17,7 @@ from afterload.units import format_duration, format_rate
 from afterload.yamledit import inline
 from afterload.yamltree import WrittenFloat, WrittenInt, read_text
 
-__all__ = ["FieldKind", "FormField", "field_of", "fields_of", "same_text", "shown", "skeleton", "typed"]
+__all__ = ["FormField", "field_of", "fields_of", "same_text", "shown", "skeleton", "typed"]
 
 FieldKind = Literal["text", "long text", "choice", "truth", "list", "section", "rows", "items"]
 # Text longer than this is written in a box of several lines.

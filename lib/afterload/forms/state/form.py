@@ -18,7 +18,7 @@ from afterload.errors import AfterloadError, InputError, OverrideError
 from afterload.forms.state.document import Document, open_document
 from afterload.forms.state.event import TIMES, leave_reference_event, left_words
 from afterload.forms.state.fields import field_of, fields_of, skeleton, typed
-from afterload.forms.state.places import Entry, Place, entries, outline, section_at, value_at
+from afterload.forms.state.places import Entry, Place, entries, outline, section_at
 from afterload.forms.state.ranged import mark_ranges, range_of
 from afterload.forms.state.results import Results, read
 from afterload.forms.state.sliders import Slider, sliders_of
@@ -28,7 +28,7 @@ from afterload.scenario import Overrides, Scenario, dotted
 from afterload.scenario.overrides import annotation_at, gather_overrides, locate, settle
 from afterload.slices import Slices, finished
 from afterload.yamledit import YamlText
-from afterload.yamltree import DataPath
+from afterload.yamltree import DataPath, value_at
 
 __all__ = ["FormState"]
 

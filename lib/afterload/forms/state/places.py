@@ -11,9 +11,9 @@ from afterload.scenario.fields import Inside, Section, section_in
 from afterload.scenario.problems import dotted
 from afterload.scenario.ranges import RANGED
 from afterload.scenario.schema import Scenario
-from afterload.yamltree import DataPath
+from afterload.yamltree import DataPath, value_at
 
-__all__ = ["PARTS", "TOP", "Entry", "Place", "entries", "outline", "ranged_paths", "section_at", "value_at"]
+__all__ = ["PARTS", "Entry", "Place", "entries", "outline", "ranged_paths", "section_at"]
 
 # The first place of a form: single values of the scenario itself.
 TOP: DataPath = ()
@@ -53,16 +53,6 @@ class Place:
     title: str
     problems: int
     can_be_removed: bool
-
-
-def value_at(data: Any, path: DataPath) -> Any:
-    """The value at a path of the file's data; None where nothing stands."""
-    for key in path:
-        try:
-            data = data[key]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
 
 
 def section_at(path: DataPath) -> type[Section] | None:

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from afterload.errors import UnitError
-from afterload.forms.state.places import value_at
 from afterload.forms.state.sliders import Slider
 from afterload.scenario.problems import dotted
 from afterload.units import read_duration_min, read_rate_per_min
 from afterload.yamledit import YamlText
-from afterload.yamltree import DataPath
+from afterload.yamltree import DataPath, value_at
 
 __all__ = ["mark_ranges", "range_of"]
 

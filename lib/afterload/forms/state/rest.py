@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-__all__ = ["Every", "Handle", "Rest"]
+__all__ = ["Every", "Rest"]
 
 
 class Handle(Protocol):

@@ -22,7 +22,7 @@ from afterload.scenario.problems import dotted
 from afterload.slices import Slices, finished
 from afterload.yamltree import DataPath, YamlTree, read_text
 
-__all__ = ["Problems", "Results", "read"]
+__all__ = ["Results", "read"]
 
 Problems = dict[str, tuple[str, ...]]
 

@@ -15,7 +15,7 @@ from afterload.scenario.schema import Fleet, Queue
 from afterload.units import format_offset
 from afterload.yamltree import DataPath
 
-__all__ = ["Group", "Slider", "place_in", "sliders_of"]
+__all__ = ["Slider", "place_in", "sliders_of"]
 
 Group = Literal["Queues", "Retries", "Launches"]
 # A range ends at about this many times the value, and has about so many steps.

@@ -18,7 +18,7 @@ from afterload.forms.views.sliders import SlidersView
 from afterload.forms.views.texts import STYLE, file_line, headline_html, notice
 from afterload.forms.views.variants import VariantsView
 
-__all__ = ["REST_S", "Editor"]
+__all__ = ["Editor"]
 
 # A hand that has not moved for so long rests: with the time of the work itself, bands follow within half a second. The plan
 # takes longest, so it waits a little more.

@@ -16,7 +16,7 @@ from afterload.forms.views.fold import Fold
 from afterload.forms.views.texts import beside, said
 from afterload.yamltree import DataPath
 
-__all__ = ["FieldRow", "SectionView", "button"]
+__all__ = ["SectionView", "button"]
 
 LABEL_WIDTH = "150px"
 # Fields that name an item of another part.

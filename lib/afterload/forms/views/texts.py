@@ -67,7 +67,7 @@ def headline_html(results: Results | None, is_current: bool) -> str:
     """The few numbers that matter."""
     if results is None:
         return '<p class="af-soft">Fill in the team and one queue, call stack, client or fleet: the answers follow at once.</p>'
-    tiles = headline(results.estimates, results.recovery)
+    tiles = headline(results.estimates)
     shown = ["<div>" for _ in tiles]
     if results.estimates.worst_queue is not None and not results.has_bands:
         # What everything acting on each other makes of it follows at rest.

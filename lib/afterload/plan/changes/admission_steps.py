@@ -11,8 +11,6 @@ from afterload.recovery.admission import admission_of
 from afterload.scenario.coupled_schema import AdmissionPlan
 from afterload.units import format_duration, format_rate, format_share
 
-__all__ = ["CHANGE"]
-
 ID = "admission-steps"
 TARGET = "admission"
 
@@ -99,7 +97,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of admission",
     items=_items,
-    applies_when="a dependency that is down stays down at the load of the recovery",
     effort_days=5,
     risk="Steps taken in haste start anew at step 1: wait for each signal, and let one person decide.",
 )

@@ -191,7 +191,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of change; service documentation of age limits and destinations",
     items=_items,
-    applies_when="a queue or asynchronous invocation holds work that goes stale, and nothing records what expires",
     effort_days=2,
     risk="Work that somebody still wanted expires: agree on its useful life with those who wait for it.",
 )

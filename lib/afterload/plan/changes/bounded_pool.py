@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 from afterload.estimates import Estimates
 from afterload.model.pool import PoolRun, paced, run_pool
-from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, counted, owner_of, where
+from afterload.plan.change import Change, Place, PlanItem, counted
 from afterload.scenario.retry_schema import WorkerPool
 from afterload.units import format_count, format_duration
-
-__all__ = ["CHANGE"]
 
 ID = "bounded-pool"
 
@@ -21,45 +19,46 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 
 def _item(estimates: Estimates, name: str, pool: WorkerPool) -> PlanItem:
-    target, owner = f"worker_pools.{name}", owner_of(estimates, pool)
-    line = where(estimates.loaded, "worker_pools", name, "burst")
+    target = f"worker_pools.{name}"
+    at = Place(ID, estimates, "worker_pools", name, pool)
+    line = at.where("burst")
     run = _run(pool)
     burst = f"A burst of {counted(pool.burst, 'request')}"
     today = f"{burst} has {format_count(run.peak_in_flight)} in flight at once, and {_rejected(run)} ({line})."
     if pool.workers is not None and pool.queue is not None:
-        words = f"{today} Its queue is bounded at {pool.queue:,} and its pool at {counted(pool.workers, 'worker')}."
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+        return at.in_place(
+            f"{today} Its queue is bounded at {pool.queue:,} and its pool at {counted(pool.workers, 'worker')}."
+        )
     if pool.workers is None and pool.queue is None:
         if run.peak_in_flight <= 1:
-            return PlanItem(ID, target, NOT_HERE, f"{today} Nothing is ever worked on side by side.", owner=owner)
-        ask = f"{today} Neither a bound nor a pool is given: give {target}.workers, as many as what they call bears at once."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
+            return at.not_here(f"{today} Nothing is ever worked on side by side.")
+        return at.asks(
+            f"{today} Neither a bound nor a pool is given: give {target}.workers, as many as what they call bears at once."
+        )
     if pool.workers is None:
         planned = _fewest(pool, pool.burst)
         changed = pool.model_copy(update={"workers": planned})
         after = _run(changed)
-        return PlanItem(
-            ID, target, DO, today,
+        return at.do(
+            today,
             bounds=(
                 f"Bounds what is in flight from {format_count(run.peak_in_flight)} to {format_count(after.peak_in_flight)}: "
                 f"{counted(planned, 'worker')} {'is' if planned == 1 else 'are'} the fewest with which a queue of "
                 f"{pool.queue or 0:,} rejects nothing of this burst."
             ),
             price=_wait(after),
-            owner=owner,
             apply=(f"# serve requests from a pool of {counted(planned, 'worker')} behind the queue",),
             undo=("# serve each request as it comes again",),
             edit={f"{target}.workers": planned},
         )  # fmt: skip
     bound = max(1, run.peak_waiting)
-    return PlanItem(
-        ID, target, DO, f"{today} Any number may wait.",
+    return at.do(
+        f"{today} Any number may wait.",
         bounds=(
             f"Bounds what waits at {counted(bound, 'request')}, as many as this burst has waiting, so that a larger one is "
             f"refused at once and not after {format_duration(max(0.0, run.longest_wait_s) / 60)} in the queue."
         ),
         price="A burst larger than this one is refused in part: callers need an answer that says when to come again.",
-        owner=owner,
         apply=(f"# bound the queue before the pool at {counted(bound, 'request')}, and refuse what does not fit",),
         undo=("# take the bound off the queue",),
         edit={f"{target}.queue": bound},
@@ -103,7 +102,6 @@ CHANGE = Change(
     exercise="Send this burst to the application in a test account and count requests in flight and refused.",
     reference="Builders' Library, using load shedding to avoid overload",
     items=_items,
-    applies_when="requests are served from a queue without a bound, or without a number of workers",
     effort_days=2,
     risk="Too few workers refuse work that the dependency would bear: size the pool by a load test.",
 )

@@ -6,19 +6,7 @@ from collections.abc import Iterator
 
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate
-from afterload.plan.change import (
-    DO,
-    IN_PLACE,
-    NEEDS_EVIDENCE,
-    NOT_HERE,
-    Change,
-    PlanItem,
-    counted,
-    owner_of,
-    per_min_text,
-    quoted,
-    where,
-)
+from afterload.plan.change import Change, Place, PlanItem, counted, per_min_text, quoted
 from afterload.plan.changes.dlq_receives import dead_letter_arn, dead_lettered
 from afterload.recovery.rates import CapEstimate
 from afterload.scenario import Queue
@@ -37,47 +25,43 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
-    owner = owner_of(estimates, queue)
+    at = Place(ID, estimates, "queues", item.name, queue)
     shown = "max_receives" if queue.max_receives is not None else "on_failure_destination"
-    line = where(loaded, "queues", item.name, shown)
+    line = at.where(shown)
     waits = "Work that fails goes to a dead-letter queue" if queue.max_receives else "Expired work is recorded"
     evidence = f"{waits} ({line}), from where it can be replayed."
     cap = item.cap
     if cap is None:
-        ask = f"{evidence} A safe rate needs {target}.dependency and its tested rate."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
+        return at.asks(f"{evidence} A safe rate needs {target}.dependency and its tested rate.")
     arrives = item.load.arrivals.mean_tail_per_min
     room, bound = replay_room(item, cap)
     per_s = replay_per_s(room)
     most = 60 * limits.value("sqs.redrive_per_s.maximum")
     beside = f"There is room for {format_rate(room)} beside {format_rate(arrives)} of new work, by {bound}"
     if per_s < 1:
-        ask = (
+        return at.asks(
             f"{evidence} {beside}: too little for any replay. Test {cap.dependency} to a higher rate, run more "
             "consumers, or replay at a quiet hour."
         )
-        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
     given = queue.replay_rate_per_min
     if given is None and queue.service == "sqs-lambda" and room >= most:
-        words = f"{evidence} {beside}: a redrive moves {format_rate(most)} at most."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"{evidence} {beside}: a redrive moves {format_rate(most)} at most.")
     if given is not None and given <= room * (1 + 1e-9):
-        words = f"{evidence} It is replayed at {format_rate(given)}. {beside}."
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+        return at.in_place(f"{evidence} It is replayed at {format_rate(given)}. {beside}.")
     today = "as fast as it goes"
     if given is not None:
         today = format_rate(given)
     elif queue.service == "sqs-lambda":
         today = f"up to {format_rate(most)}, as fast as a redrive goes"
     apply, undo = _commands(queue, per_s)
-    return PlanItem(
-        ID, target, DO, f"{evidence} {beside}.",
+    return at.do(
+        f"{evidence} {beside}.",
         bounds=(
             f"Bounds the replay at {format_rate(60.0 * per_s)}, so that {cap.dependency} stays within its tested rate and new "
             f"work does not wait for old; today it is {today}."
         ),
         price=_price(item, loaded.scenario.incident.outage_min, per_s),
-        owner=owner, apply=apply, undo=undo,
+        apply=apply, undo=undo,
         edit={f"{target}.replay_rate": per_min_text(60.0 * per_s)},
     )  # fmt: skip
 
@@ -149,7 +133,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of admission; service documentation of redrive",
     items=_items,
-    applies_when="dead-lettered or expired work can be replayed, and nothing bounds how fast",
     effort_days=0.5,
     risk="Work that failed for a reason of its own fails again: look at a sample before the redrive.",
 )

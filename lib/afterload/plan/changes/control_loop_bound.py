@@ -7,11 +7,9 @@ from collections.abc import Iterator
 
 from afterload.estimates import Estimates
 from afterload.model.timeouts import TimeoutQueue
-from afterload.plan.change import DO, IN_PLACE, Change, PlanItem, counted, owner_of, where
+from afterload.plan.change import Change, Place, PlanItem, counted
 from afterload.scenario.capacity_schema import ControlLoop
 from afterload.units import format_duration, format_number
-
-__all__ = ["CHANGE"]
 
 ID = "control-loop-bound"
 
@@ -22,8 +20,9 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 
 def _item(estimates: Estimates, name: str, loop: ControlLoop) -> PlanItem:
-    target, owner = f"control_loops.{name}", owner_of(estimates)
-    line = where(estimates.loaded, "control_loops", name)
+    target = f"control_loops.{name}"
+    at = Place(ID, estimates, "control_loops", name)
+    line = at.where()
     queue = TimeoutQueue(
         service_rate_per_s=loop.capacity_per_s,
         timeout_s=loop.timeout_s,
@@ -38,18 +37,18 @@ def _item(estimates: Estimates, name: str, loop: ControlLoop) -> PlanItem:
         f"{format_duration(loop.timeout_s / 60)}, so that a place behind {useful} others is worth nothing ({line})"
     )
     if not queue.can_stay_down(loop.load_per_s):
-        return PlanItem(ID, target, IN_PLACE, f"{evidence}. {_why(loop, queue)}", owner=owner)
+        return at.in_place(f"{evidence}. {_why(loop, queue)}")
     offered = queue.offered_when_failing_per_s(loop.load_per_s)
     sends = "more without end" if offered is None else f"{format_number(offered)} a second"
     bound = "no bound" if loop.queue_cap is None else f"a bound of {loop.queue_cap:,}"
     words = f"{evidence}. The queue has {bound}, and failing sends come to {sends}: it can stay down."
     longest = "without a bound" if queue.longest is None else _wait(queue.longest, loop)
     edit, apply, undo, after, price = _remedy(target, loop, queue)
-    return PlanItem(
-        ID, target, DO, words,
+    return at.do(
+        words,
         bounds=f"Bounds the wait: {longest} today, {after}.{_waiting(loop, queue)}",
         price=price,
-        owner=owner, apply=apply, undo=undo, edit=edit,
+        apply=apply, undo=undo, edit=edit,
     )  # fmt: skip
 
 
@@ -108,7 +107,6 @@ CHANGE = Change(
     exercise="In a test account let all leases run out at once, and see renewals succeed within a time-out or two.",
     reference='"Analyzing Metastable Failures", HotOS 2025; event summary, on lease renewals',
     items=_items,
-    applies_when="the queue of a control loop can grow beyond what it serves within a time-out, and keep itself there",
     effort_days=2,
     risk="Callers that do not expect to be refused fail: teach them to wait and send again.",
 )

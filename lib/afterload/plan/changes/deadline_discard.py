@@ -9,8 +9,6 @@ from afterload.plan.change import DO, IN_PLACE, Change, PlanItem, counted, owner
 from afterload.plan.changes.age_limit import accepted
 from afterload.units import format_duration
 
-__all__ = ["CHANGE"]
-
 ID = "deadline-discard"
 
 
@@ -56,7 +54,6 @@ CHANGE = Change(
     exercise="In a test account let work wait past its deadline and see the consumer record it without calling anything.",
     reference="recovery planning guide, order of admission; Builders' Library, using load shedding to avoid overload",
     items=_items,
-    applies_when="work is worth nothing before the service's shortest age limit",
     effort_days=1,
     risk="Clocks that differ discard work that is still wanted: take the time from the queue, not from the sender.",
 )

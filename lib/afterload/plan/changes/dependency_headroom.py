@@ -6,22 +6,10 @@ import math
 from collections.abc import Iterator
 
 from afterload.estimates import Estimates
-from afterload.plan.change import (
-    DO,
-    IN_PLACE,
-    NEEDS_EVIDENCE,
-    NOT_HERE,
-    Change,
-    PlanItem,
-    owner_of,
-    per_min_text,
-    where,
-)
+from afterload.plan.change import Change, Place, PlanItem, per_min_text
 from afterload.plan.loads import DependencyLoad, recovery_loads
 from afterload.plan.price import Headroom
 from afterload.units import format_rate
-
-__all__ = ["CHANGE"]
 
 ID = "dependency-headroom"
 
@@ -32,28 +20,28 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 
 def _item(estimates: Estimates, load: DependencyLoad) -> PlanItem:
-    loaded, target, owner = estimates.loaded, f"dependencies.{load.name}", owner_of(estimates)
+    loaded, target = estimates.loaded, f"dependencies.{load.name}"
+    at = Place(ID, estimates, "dependencies", load.name)
     given = loaded.scenario.dependencies[load.name].capacity_per_min
-    line = where(loaded, "dependencies", load.name, "tested_rate" if given is None else "capacity")
+    line = at.where("tested_rate" if given is None else "capacity")
     if load.requests == 0:
-        words = f"Nothing in the scenario calls it ({line})."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"Nothing in the scenario calls it ({line}).")
     if load.unknown:
-        words = f"It gets up to {format_rate(load.requests)} ({line}). What that becomes while it fails needs {load.unknown}."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, words, owner=owner)
+        return at.asks(
+            f"It gets up to {format_rate(load.requests)} ({line}). What that becomes while it fails needs {load.unknown}."
+        )
     evidence = (
         f"It bears {format_rate(load.capacity)} ({line}), which is a hidden capacity of {format_rate(load.hidden_capacity)} at "
         f"{load.each_text}; direct traffic and drains are "
         f"{format_rate(load.requests)}"
     )
     if not load.stays_down:
-        return PlanItem(ID, target, IN_PLACE, f"{evidence}, and fit into it.", owner=owner)
+        return at.in_place(f"{evidence}, and fit into it.")
     planned = math.ceil(load.failing - 1e-9)
-    return PlanItem(
-        ID, target, DO, f"{evidence}, more than that: once it is down, it stays down.",
+    return at.do(
+        f"{evidence}, more than that: once it is down, it stays down.",
         bounds=f"Hidden capacity goes from {format_rate(load.hidden_capacity)} to {format_rate(load.requests)}. {_shed(load)}",
         price=f"{format_rate(planned - load.capacity)} of capacity more, which nothing uses at rest.{_fewer(load)}",
-        owner=owner,
         apply=(f"# provision {load.name} for {format_rate(planned)} of attempts, and show it by a load test",),
         undo=(f"# provision {load.name} for {format_rate(load.capacity)} again",),
         edit={f"{target}.capacity": per_min_text(planned)},
@@ -87,7 +75,7 @@ CHANGE = Change(
     exercise="In a test account push the dependency over at this load, take the push away, and see it come back by itself.",
     reference='"Metastable Failures in the Wild", OSDI 2022; planning guide, hidden capacity',
     items=_items,
-    applies_when="a dependency's load is above its hidden capacity, its capacity divided by the attempts of a request",
     effort_days=5,
     risk="Capacity that no load test has shown is a hope: fewer attempts a request buy the same for less.",
+    sized_after=("standard-retries", "retry-budget"),
 )

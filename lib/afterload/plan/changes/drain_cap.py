@@ -15,8 +15,6 @@ from afterload.scenario import Queue
 from afterload.scenario.capacity_schema import Pollers
 from afterload.units import format_duration, format_rate
 
-__all__ = ["CHANGE"]
-
 ID = "drain-cap"
 
 
@@ -212,7 +210,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of admission; service documentation of maximum concurrency",
     items=_items,
-    applies_when="a queue drains into a dependency whose tested rate is known",
     effort_days=0.5,
     risk="A cap below what arrives never drains the backlog; lift it in steps after the recovery.",
 )

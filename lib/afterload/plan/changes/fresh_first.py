@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterload.estimates import Estimates, QueueEstimate, estimate_queue
-from afterload.plan.change import (
-    DO,
-    IN_PLACE,
-    NOT_HERE,
-    Change,
-    PlanItem,
-    counted,
-    owner_of,
-    seconds_text,
-    where,
-)
+from afterload.plan.change import Change, Place, PlanItem, counted, seconds_text
 from afterload.plan.terraform import resource
 from afterload.scenario import Queue
 from afterload.units import format_duration
-
-__all__ = ["CHANGE"]
 
 ID = "fresh-first"
 # Work older than this is set aside, if it does not lose its worth sooner.
@@ -35,35 +23,33 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
-    owner = owner_of(estimates, queue)
+    at = Place(ID, estimates, "queues", item.name, queue)
     shown = "order" if queue.order != "fifo" else "arrival_rate"
-    line = where(loaded, "queues", item.name, shown)
+    line = at.where(shown)
     if queue.order != "fifo":
-        return PlanItem(ID, target, IN_PLACE, f"It serves fresh work first ({line}).", owner=owner)
+        return at.in_place(f"It serves fresh work first ({line}).")
     if queue.stream is not None:
-        words = f"Its shards are read in order, so that nothing in them can be passed by ({line})."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"Its shards are read in order, so that nothing in them can be passed by ({line}).")
     fresh, objective = item.fresh_age_back_min, loaded.scenario.recovery_objective_min
     if fresh is not None and fresh <= objective:
         words = f"First-attempt age is back after {format_duration(fresh)}, within the objective of {format_duration(objective)}"
-        return PlanItem(ID, target, NOT_HERE, f"{words} ({line}).", owner=owner)
+        return at.not_here(f"{words} ({line}).")
     sideline = min(SIDELINE_MIN, queue.goes_stale_after_min or SIDELINE_MIN)
     changed = queue.model_copy(update={"order": "fresh_first", "sideline_after_min": sideline})
     planned = estimate_queue(loaded, item.name, changed)
     back = "is never back" if fresh is None else f"is back after {format_duration(fresh)}"
     evidence = f"It serves the oldest work first, so first-attempt age {back} ({line})."
     if planned.fresh_age_back_min is None and fresh is None:
-        words = f"{evidence} Fresh first does not help either: less is served than arrives."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"{evidence} Fresh first does not help either: less is served than arrives.")
     apply, undo = _commands(queue, sideline)
-    return PlanItem(
-        ID, target, DO, evidence,
+    return at.do(
+        evidence,
         bounds=(
             f"Buys fresh age, not drain: {counted(planned.recovery.sidelined_peak, 'item')} older than "
             f"{format_duration(sideline)} wait aside and are drained on spare capacity."
         ),
         price="Order is lost, and the oldest work waits longest.",
-        owner=owner, apply=apply, undo=undo, terraform=_terraform(queue),
+        apply=apply, undo=undo, terraform=_terraform(queue),
         edit={f"{target}.order": "fresh_first", f"{target}.sideline_after": seconds_text(sideline)},
     )  # fmt: skip
 
@@ -101,7 +87,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of admission; Builders' Library, avoiding insurmountable queue backlogs",
     items=_items,
-    applies_when="a queue serves in order of arrival and first-attempt age misses the recovery objective",
     effort_days=3,
     risk="Work that builds on earlier work breaks when it overtakes it: only where items are independent.",
 )

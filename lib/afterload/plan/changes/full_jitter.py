@@ -11,12 +11,10 @@ import numpy as np
 from afterload.clients import ClientKind, client_kinds
 from afterload.estimates import Estimates
 from afterload.model.jitter import Backoff, RetryWave, retry_wave
-from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, counted, owner_of, where
+from afterload.plan.change import Change, Place, PlanItem, counted
 from afterload.plan.changes.standard_retries import AWS_SDKS
 from afterload.plan.terraform import locals_block
 from afterload.units import format_count, format_duration, format_number
-
-__all__ = ["CHANGE"]
 
 ID = "full-jitter"
 SEED = 20_251_020
@@ -36,30 +34,29 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 def _item(estimates: Estimates, kind: ClientKind) -> PlanItem:
     client, target = kind.client, f"clients.{kind.name}"
-    owner = owner_of(estimates, client)
+    at = Place(ID, estimates, "clients", kind.name, client)
     shown = "sdk" if client.jitter is None else "jitter"
-    line = where(estimates.loaded, "clients", kind.name, shown)
+    line = at.where(shown)
     of_sdk = f"{counted(client.number, 'client')} of {client.sdk}"
     clients = f"{of_sdk} {'waits' if client.number == 1 else 'wait'}"
     jitter = client.jitter or (None if kind.backoff is None else kind.backoff.jitter)
     if jitter is None:
-        ask = f"How {of_sdk} wait between tries is not known ({line}): give {target}.jitter."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
+        return at.asks(f"How {of_sdk} wait between tries is not known ({line}): give {target}.jitter.")
     if jitter != "none":
-        return PlanItem(ID, target, IN_PLACE, f"{clients} with {jitter} jitter ({line}).", owner=owner)
+        return at.in_place(f"{clients} with {jitter} jitter ({line}).")
     evidence = f"{clients} without jitter ({line})."
     if client.number == 1:
-        return PlanItem(ID, target, NOT_HERE, f"{evidence} One client alone makes no wave.", owner=owner)
-    return PlanItem(
-        ID, target, DO, evidence,
+        return at.not_here(f"{evidence} One client alone makes no wave.")
+    return at.do(
+        evidence,
         bounds=_bounds(kind),
         price="A single retry waits half as long on average, and two retries of one call may follow each other closely.",
-        owner=owner, apply=_commands(kind, "FULL"), undo=_commands(kind, "NONE"), terraform=_terraform(kind),
+        apply=_commands(kind, "FULL"), undo=_commands(kind, "NONE"), terraform=_terraform(kind),
         edit={f"{target}.jitter": "full"},
     )  # fmt: skip
 
 
-def waves(kind: ClientKind) -> tuple[RetryWave, RetryWave, float]:
+def _waves(kind: ClientKind) -> tuple[RetryWave, RetryWave, float]:
     """Retries of a fleet that failed at one moment, without jitter and with full jitter, and the share of it followed.
 
     Both over the same span, in steps of a tenth of the base; 1 s and 20 s where base and cap are not known.
@@ -82,7 +79,7 @@ def waves(kind: ClientKind) -> tuple[RetryWave, RetryWave, float]:
 
 
 def _bounds(kind: ClientKind) -> str:
-    before, after, scale = waves(kind)
+    before, after, scale = _waves(kind)
     within = format_duration(float(before.edges_s[1]) / 60)
     peaks = [format_count(max(1.0, float(wave.sends.max()) * scale)) for wave in (before, after)]
     assumed = "" if kind.backoff else " (at a base of 1 s and a cap of 20 s, which are not known here)"
@@ -125,7 +122,6 @@ CHANGE = Change(
     ),
     reference="Builders' Library, timeouts, retries and backoff with jitter; service documentation of the retrier",
     items=_items,
-    applies_when="a client retries with waits that hold no chance",
     effort_days=0.5,
     risk="Tests that expect fixed waits fail; the dependency has nothing to lose.",
 )

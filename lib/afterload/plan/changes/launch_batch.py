@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterator
 
 from afterload.estimates import Estimates, FleetEstimate, estimate_fleet
-from afterload.plan.change import DO, IN_PLACE, NOT_HERE, Change, PlanItem, counted, owner_of, where
+from afterload.plan.change import Change, Place, PlanItem, counted
 from afterload.units import format_duration
-
-__all__ = ["CHANGE"]
 
 ID = "launch-batch"
 
@@ -22,29 +20,26 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 def _item(estimates: Estimates, item: FleetEstimate) -> PlanItem:
     fleet, target = item.fleet, f"fleets.{item.name}"
-    owner, shape = owner_of(estimates, fleet), fleet.launch
-    line = where(estimates.loaded, "fleets", item.name, "needed")
+    shape = fleet.launch
+    at = Place(ID, estimates, "fleets", item.name, fleet)
+    line = at.where("needed")
     number, wave = (item.missing, item.launches) if item.missing else (fleet.needed, item.relaunch)
     what = counted(number, "missing instance") if item.missing else f"the {number:,} needed in all"
     evidence = f"{counted(shape.instances_per_request, 'instance').capitalize()} a launch request ({line})"
     if wave.wait_s <= 0:
-        words = f"{evidence}, and {what} can be launched at once."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"{evidence}, and {what} can be launched at once.")
     by_instances = format_duration(wave.instances_alone_s / 60) if wave.instances_alone_s > 0 else "no time"
     if wave.requests_alone_s <= wave.instances_alone_s:
-        words = (
+        return at.in_place(
             f"{evidence}: the limit on instances, {by_instances} for {what}, is what binds, and not that on requests."
         )
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
     planned = _size(item, number, wave.instances_alone_s)
     if planned <= shape.instances_per_request:
-        words = f"{evidence}: the bucket of instances holds no larger request."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"{evidence}: the bucket of instances holds no larger request.")
     changed = fleet.model_copy(update={"launch": shape.model_copy(update={"instances_per_request": planned})})
     after = estimate_fleet(item.name, changed)
     wait = (after.launches if item.missing else after.relaunch).wait_s
-    return PlanItem(
-        ID, target, DO,
+    return at.do(
         f"{evidence}: the limit on requests takes {format_duration(wave.requests_alone_s / 60)} for {what}; that on instances "
         f"{by_instances}.",
         bounds=(
@@ -52,7 +47,6 @@ def _item(estimates: Estimates, item: FleetEstimate) -> PlanItem:
             f"{format_duration(wait / 60) if wait > 0 else 'no time'} with {planned:,} a request."
         ),
         price=f"A request that is refused costs {counted(planned, 'instance')} at once.",
-        owner=owner,
         apply=(f"# launch with MinCount 1 and MaxCount {planned} in each request of RunInstances",
                "# a scaling group sizes its own requests: this is for launches that the team's automation asks for"),
         undo=(f"# launch {counted(shape.instances_per_request, 'instance')} a request again",),
@@ -77,7 +71,6 @@ CHANGE = Change(
     exercise="In a test account launch the missing number by requests of this size, and time it against the estimate.",
     reference="provider's page on API throttling, request and resource limits of RunInstances",
     items=_items,
-    applies_when="the limit on launch requests binds before that on instances",
     effort_days=0.5,
     risk="A large request fails as a whole where capacity is short: ask for a minimum of one.",
 )

@@ -8,8 +8,6 @@ from afterload.estimates import Estimates
 from afterload.plan.change import DO, IN_PLACE, Change, PlanItem, where
 from afterload.units import format_minutes
 
-__all__ = ["CHANGE"]
-
 ID = "measure-recovery"
 
 
@@ -75,7 +73,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of change",
     items=_items,
-    applies_when="the interval from the restore to first-attempt age at baseline was never measured",
     effort_days=2,
     risk="Nothing breaks; but a metric that counts retries as first attempts hides what it should show.",
 )

@@ -6,23 +6,10 @@ import math
 from collections.abc import Iterator
 
 from afterload.estimates import Estimates, QueueEstimate
-from afterload.plan.change import (
-    DO,
-    IN_PLACE,
-    NEEDS_EVIDENCE,
-    NOT_HERE,
-    Change,
-    PlanItem,
-    counted,
-    owner_of,
-    per_min_text,
-    where,
-)
+from afterload.plan.change import Change, Place, PlanItem, counted, per_min_text
 from afterload.plan.price import Headroom
 from afterload.scenario import Queue
 from afterload.units import format_duration, format_rate
-
-__all__ = ["CHANGE"]
 
 ID = "more-consumers"
 
@@ -35,9 +22,9 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
-    owner = owner_of(estimates, queue)
+    at = Place(ID, estimates, "queues", item.name, queue)
     objective = format_duration(loaded.scenario.recovery_objective_min)
-    line = where(loaded, "queues", item.name, "service_rate")
+    line = at.where("service_rate")
     fresh = item.fresh_age_back_min
     back = "never back" if fresh is None else f"back after {format_duration(fresh)}"
     evidence = (
@@ -45,31 +32,31 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
         f"the objective is {objective}"
     )
     if fresh is not None and fresh <= loaded.scenario.recovery_objective_min * (1 + 1e-9):
-        return PlanItem(ID, target, IN_PLACE, f"{evidence}.", owner=owner)
+        return at.in_place(f"{evidence}.")
     needed = math.ceil(item.catch_up_rate_per_min - 1e-6)
     if queue.stream is not None:
-        words = f"{evidence}. Shards and their batches decide what it does, not the number of consumers."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"{evidence}. Shards and their batches decide what it does, not the number of consumers.")
     cap = item.cap
     if cap is None:
-        words = f"{evidence}. Whether more of them are safe needs {target}.dependency and its tested rate."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, words, owner=owner)
+        return at.asks(f"{evidence}. Whether more of them are safe needs {target}.dependency and its tested rate.")
     if cap.drain_rate_per_min < queue.service_rate_per_min * (1 - 1e-9) or needed <= queue.service_rate_per_min:
-        words = f"{evidence}. A cap, a ramp or a limit keeps them at {format_rate(cap.drain_rate_per_min)}, however many run."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(
+            f"{evidence}. A cap, a ramp or a limit keeps them at {format_rate(cap.drain_rate_per_min)}, however many run."
+        )
     if _held(queue, needed):
-        words = f"{evidence}. It takes {format_rate(needed)}, more than its limit on concurrency lets through: lift that first."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(
+            f"{evidence}. It takes {format_rate(needed)}, more than its limit on concurrency lets through: lift that first."
+        )
     room = cap.room_per_min - _others(estimates, item)
     beside = f"{cap.dependency} has room for {format_rate(max(0.0, room))} beside direct traffic and other drains"
     if needed > room * (1 + 1e-9):
-        words = f"{evidence}. It takes {format_rate(needed)}, and {beside}: more consumers would push it down."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
-    return PlanItem(
-        ID, target, DO, f"{evidence}. It takes {format_rate(needed)}, and {beside}.",
+        return at.not_here(
+            f"{evidence}. It takes {format_rate(needed)}, and {beside}: more consumers would push it down."
+        )
+    return at.do(
+        f"{evidence}. It takes {format_rate(needed)}, and {beside}.",
         bounds=f"Bounds first-attempt age: back within {objective}.",
         price=_price(estimates, queue, needed),
-        owner=owner,
         apply=(f"# run consumers that sustain {format_rate(needed)}{_at_once(queue, needed)}",),
         undo=(f"# back to {format_rate(queue.service_rate_per_min)}{_at_once(queue, queue.service_rate_per_min)}",),
         edit={f"{target}.service_rate": per_min_text(needed)},
@@ -129,7 +116,6 @@ CHANGE = Change(
     exercise="In a test account fill the queue, start this many consumers, and time the drain while its dependency is watched.",
     reference="recovery planning guide, drain rate; Little's law for the number at once",
     items=_items,
-    applies_when="first-attempt age misses the objective, and the dependency has room for a faster drain",
     effort_days=1,
     risk="Consumers beyond the room of their dependency push it down again: raise the drain cap with them, not beyond it.",
 )

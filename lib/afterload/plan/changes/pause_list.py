@@ -115,7 +115,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, order of change; Auto Scaling documentation of suspended processes",
     items=_items,
-    applies_when="something can remove capacity from a fleet by itself",
     effort_days=1,
     risk="Resuming everything at once terminates what was marked unhealthy meanwhile: reset health first.",
 )

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterload.estimates import Estimates
-from afterload.plan.change import DO, IN_PLACE, Change, PlanItem, owner_of, where
+from afterload.plan.change import Change, Place, PlanItem
 from afterload.plan.loads import DependencyLoad, recovery_loads
 from afterload.units import format_rate
-
-__all__ = ["CHANGE"]
 
 ID = "probe-hidden-capacity"
 
@@ -21,9 +19,10 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 
 def _item(estimates: Estimates, load: DependencyLoad) -> PlanItem:
-    loaded, target, owner = estimates.loaded, f"dependencies.{load.name}", owner_of(estimates)
+    loaded, target = estimates.loaded, f"dependencies.{load.name}"
+    at = Place(ID, estimates, "dependencies", load.name)
     dependency = loaded.scenario.dependencies[load.name]
-    line = where(loaded, "dependencies", load.name, "tested_rate")
+    line = at.where("tested_rate")
     missing = [
         name
         for name, value in (
@@ -34,19 +33,16 @@ def _item(estimates: Estimates, load: DependencyLoad) -> PlanItem:
     ]
     hidden = f"a hidden capacity of {format_rate(load.hidden_capacity)}"
     if not missing:
-        line = where(loaded, "dependencies", load.name, "capacity")
-        words = f"It bears {format_rate(load.capacity)} ({line}), {hidden} at {load.each_text}."
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+        line = at.where("capacity")
+        return at.in_place(f"It bears {format_rate(load.capacity)} ({line}), {hidden} at {load.each_text}.")
     fields = " and ".join(f"{target}.{name}" for name in missing)
-    return PlanItem(
-        ID, target, DO,
+    return at.do(
         f"Not measured: {fields}. The tested rate is {format_rate(dependency.tested_rate_per_min)} ({line}).",
         bounds=(
             f"By what is known now it has {hidden}: {format_rate(load.capacity)} at {load.each_text}. "
             f"Direct traffic and drains are {format_rate(load.requests)}."
         ),
         price="A test at load, outside production or at a quiet hour.",
-        owner=owner,
         apply=(f"# raise the load of {load.name} in a test account until attempts fail: that is its capacity",
                "# let every attempt fail for a minute, and count attempts for each logical request",
                f"# lower the load until it heals by itself, and compare with {format_rate(load.hidden_capacity)}{_mixed(load)}"),
@@ -66,7 +62,6 @@ CHANGE = Change(
     exercise="Repeat it after every change of retries or capacity, and keep the two figures with the scenario.",
     reference='"Metastable Failures in the Wild", OSDI 2022; planning guide, exercises',
     items=_items,
-    applies_when="the capacity of a dependency, or the attempts of a failing request there, were never measured",
     effort_days=2,
     risk="A push that does not end takes the dependency down: have the command that ends it ready.",
 )

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterload.estimates import Estimates, FleetEstimate
-from afterload.plan.change import DO, IN_PLACE, Change, PlanItem, counted, owner_of, quoted, where
+from afterload.plan.change import Change, Place, PlanItem, counted, quoted
 from afterload.plan.price import Headroom
 from afterload.plan.terraform import resource
 from afterload.scenario import Fleet
 from afterload.units import format_duration
-
-__all__ = ["CHANGE"]
 
 ID = "provisioned-capacity"
 
@@ -24,25 +22,24 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 def _item(estimates: Estimates, item: FleetEstimate) -> PlanItem:
     fleet, target = item.fleet, f"fleets.{item.name}"
-    owner = owner_of(estimates, fleet)
-    line = where(estimates.loaded, "fleets", item.name, "running")
+    at = Place(ID, estimates, "fleets", item.name, fleet)
+    line = at.where("running")
     evidence = (
         f"{counted(fleet.running, 'instance').capitalize()} in service at the restore, {fleet.needed:,} needed ({line})"
     )
     if item.missing == 0:
-        return PlanItem(ID, target, IN_PLACE, f"{evidence}.", owner=owner)
+        return at.in_place(f"{evidence}.")
     if item.in_service_min == 0:
-        return PlanItem(ID, target, IN_PLACE, f"{evidence}: the missing ones are launched at once.", owner=owner)
+        return at.in_place(f"{evidence}: the missing ones are launched at once.")
     group = quoted(fleet.resources.auto_scaling_group, "GROUP_NAME")
     command = f"aws autoscaling set-desired-capacity --auto-scaling-group-name {group} --desired-capacity"
-    return PlanItem(
-        ID, target, DO, f"{evidence}.",
+    return at.do(
+        f"{evidence}.",
         bounds=(
             f"Bounds the wait for {counted(item.missing, 'missing instance')}: {format_duration(item.in_service_min)} today, "
             "nothing with it."
         ),
         price=f"{counted(item.missing, 'instance').capitalize()} more that run and idle until a recovery needs them.",
-        owner=owner,
         apply=(f"# the group's MaxSize has to be {fleet.needed:,} or more", f"{command} {fleet.needed}"),
         undo=(f"{command} {fleet.running}",),
         terraform=_terraform(fleet),
@@ -64,7 +61,6 @@ CHANGE = Change(
     exercise="Deny launches in a test account, send the load of the recovery, and see what runs bear it.",
     reference="recovery planning guide, static stability; provider's page on API throttling",
     items=_items,
-    applies_when="instances that the recovery needs have to be launched in it",
     effort_days=1,
     risk="Spare instances are scaled in again as idle: raise the group's minimum with them.",
 )

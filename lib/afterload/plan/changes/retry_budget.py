@@ -7,12 +7,10 @@ from typing import Any
 
 from afterload.clients import ClientKind, client_kinds
 from afterload.estimates import Estimates
-from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, counted, owner_of, where
+from afterload.plan.change import Change, Place, PlanItem, counted
 from afterload.plan.changes.standard_retries import AWS_SDKS
 from afterload.scenario.retry_schema import RetryLimit
 from afterload.units import format_number
-
-__all__ = ["CHANGE"]
 
 ID = "retry-budget"
 
@@ -27,16 +25,15 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 def _item(estimates: Estimates, kind: ClientKind) -> PlanItem:
     client, target = kind.client, f"clients.{kind.name}"
-    owner = owner_of(estimates, client)
+    at = Place(ID, estimates, "clients", kind.name, client)
     clients = f"{counted(client.number, 'client')} of {client.sdk}"
     if client.retry_limit is not None:
-        line = where(estimates.loaded, "clients", kind.name, "retry_limit")
+        line = at.where("retry_limit")
         held = f"{clients}: {client.retry_limit.kind} holds retries back{_held(kind)} ({line})."
-        return PlanItem(ID, target, IN_PLACE, held, owner=owner)
-    line = where(estimates.loaded, "clients", kind.name, "sdk")
+        return at.in_place(held)
+    line = at.where("sdk")
     if kind.policy is None:
-        ask = f"How often {clients} try a call is not known ({line}): give {target}.max_attempts."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
+        return at.asks(f"How often {clients} try a call is not known ({line}): give {target}.max_attempts.")
     tries = f"up to {kind.attempts:,} attempts a call" if kind.attempts else "retries until a deadline"
     budget = "grpc-throttling" if client.sdk == "grpc" else "token-bucket"
     edit: dict[str, Any] = {f"{target}.retry_limit": budget}
@@ -48,11 +45,11 @@ def _item(estimates: Estimates, kind: ClientKind) -> PlanItem:
     )
     planned = ClientKind(kind.name, changed, kind.preset, kind.failing)
     apply, undo = _commands(planned)
-    return PlanItem(
-        ID, target, DO, f"{clients}: {tries}, and nothing bounds retries over many calls ({line}).",
+    return at.do(
+        f"{clients}: {tries}, and nothing bounds retries over many calls ({line}).",
         bounds=_bounds(kind, planned),
         price="Once a bucket is empty, calls that a retry would have saved fail at once.",
-        owner=owner, apply=apply, undo=undo, edit=edit,
+        apply=apply, undo=undo, edit=edit,
     )  # fmt: skip
 
 
@@ -107,7 +104,6 @@ CHANGE = Change(
     ),
     reference="Builders' Library, timeouts, retries and backoff with jitter; gRPC proposal A6",
     items=_items,
-    applies_when="a client retries and neither a quota nor a budget holds it back",
     effort_days=2,
     risk="A bucket that is too small refuses retries that a short fault would need: size it by the usual error rate.",
 )

@@ -7,22 +7,9 @@ from collections.abc import Iterator
 
 from afterload.clients import ClientKind, client_kinds
 from afterload.estimates import Estimates
-from afterload.plan.change import (
-    DO,
-    IN_PLACE,
-    NEEDS_EVIDENCE,
-    NOT_HERE,
-    Change,
-    PlanItem,
-    counted,
-    owner_of,
-    per_min_text,
-    where,
-)
+from afterload.plan.change import Change, Place, PlanItem, counted, per_min_text
 from afterload.recovery.rates import room_at
 from afterload.units import format_count, format_rate
-
-__all__ = ["CHANGE"]
 
 ID = "stagger-restarts"
 
@@ -37,39 +24,34 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 def _item(estimates: Estimates, kind: ClientKind, held: float) -> PlanItem:
     loaded, client, target = estimates.loaded, kind.client, f"clients.{kind.name}"
-    owner = owner_of(estimates, client)
+    at = Place(ID, estimates, "clients", kind.name, client)
     each = held / client.number
-    line = where(loaded, "clients", kind.name, "number")
+    line = at.where("number")
     evidence = (
         f"{counted(client.number, 'client')} of {client.sdk} that start anew hold {counted(held, 'retry')}, "
         f"{counted(each, 'retry')} each ({line})."
     )
     if client.dependency not in loaded.scenario.dependencies:
-        ask = f"{evidence} Whether they fit needs {target}.dependency."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
+        return at.asks(f"{evidence} Whether they fit needs {target}.dependency.")
     room = room_at(loaded.scenario, client.dependency).free_per_min
     if room <= 0:
-        ask = f"{evidence} Traffic at rest leaves no room at {client.dependency}: test it to a higher rate."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
+        return at.asks(f"{evidence} Traffic at rest leaves no room at {client.dependency}: test it to a higher rate.")
     fits = f"There is room for {format_rate(room)} at {client.dependency}"
     if held <= room:
-        words = f"{evidence} {fits}: even all of them at once fit into one minute."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"{evidence} {fits}: even all of them at once fit into one minute.")
     safe = room / each
     given = client.restarts_per_min
     if given is not None and given <= safe * (1 + 1e-9):
-        words = f"{evidence} {fits}, and at most {counted(given, 'client')} a minute start."
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+        return at.in_place(f"{evidence} {fits}, and at most {counted(given, 'client')} a minute start.")
     pace = _pace(safe)
     now = "at once" if given is None else f"at {counted(given, 'client')} a minute"
-    return PlanItem(
-        ID, target, DO, f"{evidence} {fits}.",
+    return at.do(
+        f"{evidence} {fits}.",
         bounds=(
             f"Bounds the retries that a restart in an outage adds: {counted(held, 'retry')} {now}, where {format_rate(room)} "
             f"fit; with it {format_rate(pace * each)}."
         ),
         price=f"A restart of the whole fleet takes {format_count(client.number / pace)} min.",
-        owner=owner,
         apply=(f"# while the dependency fails, restart {_words(pace)} and hold deployments",),
         undo=("# restart at the usual pace again once the dependency is back",),
         edit={f"{target}.restarts": per_min_text(pace)},
@@ -100,7 +82,6 @@ CHANGE = Change(
     ),
     reference="SDK reference guide, retry behaviour",
     items=_items,
-    applies_when="the retry quotas of a fleet that starts anew hold more than its dependency has room for",
     effort_days=0.5,
     risk="A fault that only a restart mends lasts longer: the pace is for restarts that can wait.",
 )

@@ -22,8 +22,6 @@ from afterload.plan.change import (
 from afterload.scenario import CallStack, Client
 from afterload.units import format_number
 
-__all__ = ["CHANGE"]
-
 ID = "standard-retries"
 AWS_SDKS = frozenset({"boto3", "botocore", "aws-cli-v2", "java-v2", "js-v3", "go-v2", "dotnet", "cpp"})
 
@@ -164,7 +162,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, retries; SDK reference guide, retry behaviour",
     items=_items,
-    applies_when="a client retries in a mode other than standard, or more than one layer of a call stack retries",
     effort_days=1,
     risk="Calls that a later attempt would have saved fail sooner: watch the error rate of each caller.",
 )

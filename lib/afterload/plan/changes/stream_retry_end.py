@@ -7,13 +7,11 @@ from collections.abc import Iterator
 
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate
-from afterload.plan.change import DO, IN_PLACE, NOT_HERE, Change, PlanItem, counted, owner_of, quoted, where
+from afterload.plan.change import Change, Place, PlanItem, counted, quoted
 from afterload.plan.terraform import resource
 from afterload.scenario import Queue
 from afterload.scenario.schema import StreamShards
 from afterload.units import format_duration, format_rate
-
-__all__ = ["CHANGE"]
 
 ID = "stream-retry-end"
 MOST = "lambda.stream.retries.maximum"
@@ -29,37 +27,36 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 def _item(estimates: Estimates, item: QueueEstimate, stream: StreamShards, batch_s: float) -> PlanItem:
     loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
-    owner = owner_of(estimates, queue)
+    at = Place(ID, estimates, "queues", item.name, queue)
     if stream.retries is not None:
-        line = where(loaded, "queues", item.name, "stream", "retries")
+        line = at.where("stream", "retries")
         blocked = format_duration(_blocked_min(batch_s, stream.retries))
-        words = (
+        return at.in_place(
             f"Retries of a failing batch end after {stream.retries:,}, at least {blocked} at its batch time ({line})."
         )
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
     if queue.age_limit_min is not None:
-        line = where(loaded, "queues", item.name, "age_limit")
+        line = at.where("age_limit")
         words = (
             f"A record that always fails blocks its shard until the age limit of {format_duration(queue.age_limit_min)}"
         )
-        return PlanItem(ID, target, IN_PLACE, f"{words} ({line}).", owner=owner)
-    line = where(loaded, "queues", item.name, "stream")
+        return at.in_place(f"{words} ({line}).")
+    line = at.where("stream")
     outage_s = loaded.scenario.incident.outage_min * 60
     planned = max(1, min(limits.whole(MOST), math.ceil(outage_s / batch_s - 1e-9)))
     until = item.load.retention_min
     if until is not None and until <= _blocked_min(batch_s, planned):
         words = f"A record that always fails blocks its shard until the retention of {format_duration(until)} ({line})."
         sooner = "Retries that last through this outage would block it for longer."
-        return PlanItem(ID, target, NOT_HERE, f"{words} {sooner}", owner=owner)
+        return at.not_here(f"{words} {sooner}")
     edit: dict[str, object] = {f"{target}.stream.retries": planned}
     if queue.on_failure_destination is None:
         edit[f"{target}.on_failure_destination"] = "destination"
     apply, undo = _commands(queue, planned)
-    return PlanItem(
-        ID, target, DO, f"Retries of a failing batch have neither a number nor an age at which they end ({line}).",
+    return at.do(
+        f"Retries of a failing batch have neither a number nor an age at which they end ({line}).",
         bounds=_bounds(item, max(stream.spread), batch_s, planned),
         price=_price(batch_s, planned, outage_s),
-        owner=owner, apply=apply, undo=undo, terraform=_terraform(queue, planned),
+        apply=apply, undo=undo, terraform=_terraform(queue, planned),
         edit=edit,
     )  # fmt: skip
 
@@ -124,7 +121,6 @@ CHANGE = Change(
     exercise="Put a record that always fails into a test stream and see the shard go on once its retries have ended.",
     reference="service documentation of stream event source mappings",
     items=_items,
-    applies_when="a stream's failing batches are retried without a number and without an age at which that ends",
     effort_days=0.5,
     risk="Fewer retries than an outage takes turn the outage into records at the destination.",
 )

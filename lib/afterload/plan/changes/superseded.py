@@ -5,21 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterload.estimates import Estimates, QueueEstimate, estimate_queue
-from afterload.plan.change import (
-    DO,
-    IN_PLACE,
-    NEEDS_EVIDENCE,
-    NOT_HERE,
-    Change,
-    PlanItem,
-    counted,
-    owner_of,
-    share,
-    where,
-)
+from afterload.plan.change import Change, Place, PlanItem, counted, share
 from afterload.units import format_minutes
-
-__all__ = ["CHANGE"]
 
 ID = "superseded"
 # What an answer could be worth is told for this share.
@@ -33,30 +20,29 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 
 def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
-    loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
-    owner = owner_of(estimates, queue)
+    queue, target = item.queue, f"queues.{item.name}"
+    at = Place(ID, estimates, "queues", item.name, queue)
     dropped, could = queue.superseded_share, queue.supersedable_share
     if could is None:
         if dropped > 0:
-            line = where(loaded, "queues", item.name, "superseded_share")
-            words = f"Consumers drop {share(dropped)} of the backlog, which later work makes unnecessary ({line})."
-            return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+            line = at.where("superseded_share")
+            return at.in_place(
+                f"Consumers drop {share(dropped)} of the backlog, which later work makes unnecessary ({line})."
+            )
         ask = f"Does later work make part of this backlog unnecessary, as a full synchronisation does? Give {target}."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, f"{ask}supersedable_share.{_value(estimates, item)}", owner=owner)
-    line = where(loaded, "queues", item.name, "supersedable_share")
+        return at.asks(f"{ask}supersedable_share.{_value(estimates, item)}")
+    line = at.where("supersedable_share")
     if could == 0:
-        words = f"No work makes earlier work unnecessary ({line})."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"No work makes earlier work unnecessary ({line}).")
     evidence = f"Later work makes {share(could)} of the backlog unnecessary ({line})"
     if dropped >= could * (1 - 1e-9):
-        return PlanItem(ID, target, IN_PLACE, f"{evidence}, and consumers drop it.", owner=owner)
+        return at.in_place(f"{evidence}, and consumers drop it.")
     saved = (could - dropped) * item.recovery.backlog_at_restore
     now = f", and consumers drop {share(dropped)}" if dropped else ", and consumers work on it"
-    return PlanItem(
-        ID, target, DO, f"{evidence}{now}.",
+    return at.do(
+        f"{evidence}{now}.",
         bounds=f"Saves the work on {counted(saved, 'item')}.",
         price="Consumers have to know which work covers which: a version or a time with each item.",
-        owner=owner,
         apply=("# in the consumer: drop an item when a later one that covers it was seen or done",),
         undo=("# take the check out of the consumer",),
         edit={f"{target}.superseded_share": could},
@@ -82,7 +68,6 @@ CHANGE = Change(
     exercise="In a test account queue several versions of the same work and see only the last one worked on.",
     reference="recovery planning guide, order of admission",
     items=_items,
-    applies_when="later work makes part of a backlog unnecessary",
     effort_days=3,
     risk="Work dropped as covered is lost if what covers it fails: drop it only after that is done.",
 )

@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterator
 
 from afterload.estimates import Estimates
-from afterload.plan.change import DO, IN_PLACE, NOT_HERE, Change, PlanItem, counted, owner_of, where
+from afterload.plan.change import Change, Place, PlanItem, counted
 from afterload.plan.terraform import resource
 from afterload.scenario import Fleet
 from afterload.scenario.capacity_schema import TargetGroup
 from afterload.units import format_number
-
-__all__ = ["CHANGE"]
 
 ID = "target-group-thresholds"
 PREFIX = "target_group_health"
@@ -32,8 +30,9 @@ def _threshold(group: TargetGroup, kind: str, targets: int) -> int:
 
 
 def _item(estimates: Estimates, name: str, fleet: Fleet, group: TargetGroup) -> PlanItem:
-    target, owner = f"fleets.{name}", owner_of(estimates, fleet)
-    line = where(estimates.loaded, "fleets", name, "target_group")
+    target = f"fleets.{name}"
+    at = Place(ID, estimates, "fleets", name, fleet)
+    line = at.where("target_group")
     smallest = min(group.targets)
     # What a zone has to bear, if the load is spread evenly over them.
     load = fleet.needed / len(group.targets)
@@ -44,21 +43,20 @@ def _item(estimates: Estimates, name: str, fleet: Fleet, group: TargetGroup) -> 
         f"fewer than {dns:,} it leaves DNS ({line})"
     )
     if smallest == 0:
-        words = f"{evidence}; a zone without targets has nothing to fail open to."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"{evidence}; a zone without targets has nothing to fail open to.")
     if routing >= planned and routing == dns:
-        words = f"{evidence}: it fails open where it would leave DNS, while {planned:,} can still bear the load."
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+        return at.in_place(
+            f"{evidence}: it fails open where it would leave DNS, while {planned:,} can still bear the load."
+        )
     count = max(planned, dns)
     each = load / max(1, routing)
-    return PlanItem(
-        ID, target, DO, f"{evidence}. The load takes {counted(load, 'target')} in each of {counted(len(group.targets), 'zone')}.",
+    return at.do(
+        f"{evidence}. The load takes {counted(load, 'target')} in each of {counted(len(group.targets), 'zone')}.",
         bounds=(
             f"Bounds what a healthy target gets: up to {format_number(each)} times its share today, when {routing:,} of "
             f"them {'is' if routing == 1 else 'are'} left, {format_number(load / count)} with it."
         ),
         price="Traffic goes to targets that fail their checks too, and a part of it fails there.",
-        owner=owner,
         apply=(_command(count, count, None),),
         undo=(_command(group.routing_count, group.dns_count, group),),
         terraform=_terraform(name, count),
@@ -106,7 +104,6 @@ CHANGE = Change(
     ),
     reference="Elastic Load Balancing documentation of target group health",
     items=_items,
-    applies_when="a zone would send its traffic to fewer healthy targets than bear it",
     effort_days=0.5,
     risk="Where targets fail for good, requests fail that healthy targets would have served: keep an alarm on the count.",
 )

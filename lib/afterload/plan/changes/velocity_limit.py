@@ -6,23 +6,10 @@ from collections.abc import Iterator
 
 from afterload.estimates import Estimates, FleetEstimate
 from afterload.model.launches import BucketLimits, long_run_per_min
-from afterload.plan.change import (
-    DO,
-    IN_PLACE,
-    NEEDS_EVIDENCE,
-    NOT_HERE,
-    Change,
-    PlanItem,
-    counted,
-    owner_of,
-    quoted,
-    where,
-)
+from afterload.plan.change import Change, Place, PlanItem, counted, quoted
 from afterload.plan.terraform import resource
 from afterload.scenario import Fleet
 from afterload.units import format_duration, format_rate
-
-__all__ = ["CHANGE"]
 
 ID = "velocity-limit"
 # With these a group launches a replacement before it terminates: the guide's "launch before terminating".
@@ -37,41 +24,37 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 
 def _item(estimates: Estimates, item: FleetEstimate) -> PlanItem:
-    loaded, fleet, target = estimates.loaded, item.fleet, f"fleets.{item.name}"
-    owner = owner_of(estimates, fleet)
+    fleet, target = item.fleet, f"fleets.{item.name}"
+    at = Place(ID, estimates, "fleets", item.name, fleet)
     if fleet.removal_floor >= fleet.needed:
-        line = where(loaded, "fleets", item.name, "removal_floor")
-        words = (
+        line = at.where("removal_floor")
+        return at.in_place(
             f"Removals stop at {counted(fleet.removal_floor, 'instance')}, and {fleet.needed:,} are needed ({line})."
         )
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
-    line = where(loaded, "fleets", item.name, "removal_automation")
+    line = at.where("removal_automation")
     if all(entry.paused for entry in fleet.removal_automation or ()):
-        words = f"A recovery starts with everything paused that removes capacity ({line})."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"A recovery starts with everything paused that removes capacity ({line}).")
     rate, minutes = fleet.removal_rate_per_min, fleet.launches_from_min
     floor = f"a floor of {fleet.removal_floor:,}" if fleet.removal_floor else "no floor"
     missing = [name for name, value in (("removal_rate", rate), ("launches_from", minutes)) if value == 0]
     if missing:
         ask = " and ".join(f"{target}.{name}" for name in missing)
-        words = f"Removals have {floor} ({line}). What they take while launches fail needs {ask}."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, words, owner=owner)
-    line = where(loaded, "fleets", item.name, "removal_rate")
+        return at.asks(f"Removals have {floor} ({line}). What they take while launches fail needs {ask}.")
+    line = at.where("removal_rate")
     lowest = max(min(fleet.running, fleet.removal_floor), fleet.running - rate * minutes, 0.0)
     evidence = f"Automation removes {format_rate(rate)} while launches fail for {format_duration(minutes)}, with {floor} ({line})"
     if lowest >= fleet.needed:
-        words = f"{evidence}: {counted(lowest, 'instance')} are left, and {fleet.needed:,} are needed."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"{evidence}: {counted(lowest, 'instance')} are left, and {fleet.needed:,} are needed.")
     apply, undo = _commands(fleet)
-    return PlanItem(
-        ID, target, DO, f"{evidence}.",
+    return at.do(
+        f"{evidence}.",
         bounds=(
             f"Bounds removals: {counted(lowest, 'instance')} left of {fleet.running:,} before launches succeed today, "
             f"{min(fleet.running, fleet.needed):,} with it."
         ),
         price=f"{counted(min(fleet.running, fleet.needed) - lowest, 'instance').capitalize()} that automation would remove "
         "stay, the unhealthy ones among them.",
-        owner=owner, apply=apply, undo=undo, terraform=_terraform(fleet),
+        apply=apply, undo=undo, terraform=_terraform(fleet),
         edit={f"{target}.removal_floor": fleet.needed},
     )  # fmt: skip
 
@@ -128,7 +111,6 @@ CHANGE = Change(
     ),
     reference="recovery planning guide, removal of capacity; Auto Scaling documentation of instance maintenance policies",
     items=_items,
-    applies_when="automation can remove instances that are needed while launches fail",
     effort_days=1,
     risk="Instances that fail for a reason of their own stay in service: look at them before the floor is lifted.",
 )

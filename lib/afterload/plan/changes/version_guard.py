@@ -11,8 +11,6 @@ from afterload.model.race import Automation, explore
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, Change, PlanItem, counted, owner_of, where
 from afterload.scenario.coupled_schema import PlanAutomation
 
-__all__ = ["CHANGE"]
-
 ID = "version-guard"
 TARGET = "plan_automation"
 
@@ -65,7 +63,6 @@ CHANGE = Change(
     exercise="Stall one applier between its check and its apply, let the others go on, and see its write refused.",
     reference="event summary, on the automation of DNS records",
     items=_items,
-    applies_when="automation applies numbered plans, and some interleaving of its parts leaves an empty record",
     effort_days=3,
     risk="An applier that does not handle the refusal stops: let it take the newest plan anew.",
 )

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterload.estimates import Estimates
-from afterload.plan.change import DO, IN_PLACE, NOT_HERE, Change, PlanItem, owner_of, share, where
+from afterload.plan.change import Change, Place, PlanItem, share
 from afterload.plan.loads import DependencyLoad, recovery_loads
 from afterload.scenario import Dependency
 from afterload.scenario.coupled_schema import Cache
 from afterload.units import format_duration, format_number, format_rate
-
-__all__ = ["CHANGE"]
 
 ID = "warm-cache"
 # After so many times its fill time a cache has closed 95 % of its gap.
@@ -26,27 +24,25 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 
 def _item(estimates: Estimates, dependency: Dependency, cache: Cache, load: DependencyLoad) -> PlanItem:
-    target, owner = f"dependencies.{load.name}", owner_of(estimates)
-    line = where(estimates.loaded, "dependencies", load.name, "cache")
+    target = f"dependencies.{load.name}"
+    at = Place(ID, estimates, "dependencies", load.name)
+    line = at.where("cache")
     evidence = (
         f"Its cache answers {share(cache.hit_rate_at_restore)} just after the restore and {share(cache.hit_rate)} at rest "
         f"({line})"
     )
     warm = dependency.direct_rate_per_min
     if cache.hit_rate_at_restore >= cache.hit_rate or warm == 0:
-        return PlanItem(ID, target, IN_PLACE, f"{evidence}: it lets through no more than at rest.", owner=owner)
+        return at.in_place(f"{evidence}: it lets through no more than at rest.")
     others = load.requests - load.direct
     lets = f"{evidence}, so that {format_rate(warm)} of direct traffic are {format_rate(load.direct)}"
     beside = f" beside {format_rate(others)} of drains and control loops" if others else ""
     if load.direct + others <= load.capacity * (1 + 1e-9):
-        words = f"{lets}, which fit into {format_rate(load.capacity)}{beside}."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
-    return PlanItem(
-        ID, target, DO,
+        return at.not_here(f"{lets}, which fit into {format_rate(load.capacity)}{beside}.")
+    return at.do(
         f"{lets}{beside}, more than its {format_rate(load.capacity)}.",
         bounds=_bounds(cache, load, warm, others),
         price=_price(cache),
-        owner=owner,
         apply=("# before direct traffic and drains: read the most used keys through the cache, or restore a copy of it",
                f"# let traffic in once it answers {share(cache.hit_rate)}"),
         undo=("# let traffic in with the cache as it is",),
@@ -78,7 +74,6 @@ CHANGE = Change(
     exercise="In a test account empty the cache at full load, and see the dependency stay up with and without filling it first.",
     reference='recovery planning guide, order of admission; "Metastable Failures in the Wild", OSDI 2022',
     items=_items,
-    applies_when="a dependency gets more than it bears while the cache in front of it is cold",
     effort_days=3,
     risk="A copy that is too old serves what is no longer true: give what it holds its usual life.",
 )

@@ -12,8 +12,6 @@ from afterload.findings.audit.steps import Steps, choose, comments
 from afterload.findings.phrases import quoted
 from afterload.units import format_duration
 
-__all__ = ["RULE"]
-
 ID = "async-age-default"
 
 

@@ -23,8 +23,6 @@ from afterload.model.backlog import cap_rate_per_min
 from afterload.recovery.rates import CapEstimate
 from afterload.units import format_rate
 
-__all__ = ["RULE"]
-
 ID = "cap-over-tested-rate"
 
 

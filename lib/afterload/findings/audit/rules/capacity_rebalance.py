@@ -12,8 +12,6 @@ from afterload.findings.audit.steps import choose
 from afterload.findings.phrases import counted
 from afterload.units import format_minutes
 
-__all__ = ["RULE"]
-
 ID = "capacity-rebalance"
 
 

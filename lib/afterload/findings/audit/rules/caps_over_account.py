@@ -10,8 +10,6 @@ from afterload.findings.audit.facts import Backlog, Facts
 from afterload.findings.audit.finding import Cost, Finding, Rule
 from afterload.findings.audit.steps import Steps, comments
 
-__all__ = ["RULE"]
-
 ID = "caps-over-account"
 
 

@@ -12,8 +12,6 @@ from afterload.findings.audit.steps import Steps, choose
 from afterload.findings.phrases import quoted
 from afterload.readers.reading import Resource
 
-__all__ = ["RULE"]
-
 ID = "caps-over-reserved"
 
 

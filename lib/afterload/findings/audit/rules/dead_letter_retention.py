@@ -12,8 +12,6 @@ from afterload.findings.audit.receives import receives_of
 from afterload.findings.audit.steps import choose, queue_attributes
 from afterload.units import format_duration
 
-__all__ = ["RULE"]
-
 ID = "dead-letter-retention"
 
 

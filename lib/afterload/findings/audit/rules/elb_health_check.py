@@ -10,8 +10,6 @@ from afterload.findings.audit.removal import active, group_name, is_empty, relau
 from afterload.findings.audit.steps import choose, hcl
 from afterload.findings.phrases import counted
 
-__all__ = ["RULE"]
-
 ID = "elb-health-check"
 
 

@@ -12,8 +12,6 @@ from afterload.findings.audit.steps import Steps, comments
 from afterload.findings.phrases import counted
 from afterload.units import format_number, format_rate
 
-__all__ = ["RULE"]
-
 ID = "fifo-groups"
 
 

@@ -12,8 +12,6 @@ from afterload.findings.phrases import counted, where
 from afterload.recovery.rates import room_at
 from afterload.units import format_count, format_minutes, format_rate
 
-__all__ = ["RULE"]
-
 ID = "full-buckets"
 
 

@@ -10,8 +10,6 @@ from afterload.findings.audit.finding import Finding, Rule
 from afterload.findings.audit.standstill import piles_up
 from afterload.findings.audit.steps import choose, comments
 
-__all__ = ["RULE"]
-
 ID = "function-stopped"
 
 

@@ -10,8 +10,6 @@ from afterload.findings.audit.removal import active, group_name, suspend
 from afterload.findings.audit.steps import Steps
 from afterload.findings.phrases import counted
 
-__all__ = ["RULE"]
-
 ID = "launch-suspended"
 
 

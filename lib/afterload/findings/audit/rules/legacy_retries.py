@@ -13,8 +13,6 @@ from afterload.findings.phrases import counted, quoted, where
 from afterload.scenario import Client
 from afterload.units import format_number, format_rate
 
-__all__ = ["RULE"]
-
 ID = "legacy-retries"
 
 

@@ -10,8 +10,6 @@ from afterload.findings.audit.links import source_of
 from afterload.findings.audit.standstill import piles_up
 from afterload.findings.audit.steps import choose, update_mapping
 
-__all__ = ["RULE"]
-
 ID = "mapping-disabled"
 
 

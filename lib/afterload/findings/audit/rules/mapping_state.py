@@ -9,8 +9,6 @@ from afterload.findings.audit.finding import Cost, Finding, Gap, Rule
 from afterload.findings.audit.steps import Steps, comments
 from afterload.findings.phrases import quoted
 
-__all__ = ["RULE"]
-
 ID = "mapping-state"
 _SETTLED = ("Enabled", "Disabled", "Disabling")
 _MOVING = ("Creating", "Enabling", "Updating", "Deleting")

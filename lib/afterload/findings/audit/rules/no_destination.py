@@ -12,8 +12,6 @@ from afterload.findings.audit.steps import Steps, choose, compact, update_mappin
 from afterload.findings.phrases import counted, quoted
 from afterload.units import format_duration
 
-__all__ = ["RULE"]
-
 ID = "no-destination"
 
 

@@ -13,8 +13,6 @@ from afterload.model.backlog import cap_rate_per_min
 from afterload.recovery.rates import CapEstimate
 from afterload.units import format_duration, format_rate
 
-__all__ = ["RULE"]
-
 ID = "no-drain-cap"
 
 

@@ -9,8 +9,6 @@ from afterload.findings.audit.concurrency import poller_steps, quota
 from afterload.findings.audit.facts import Facts
 from afterload.findings.audit.finding import Cost, Finding, Rule
 
-__all__ = ["RULE"]
-
 ID = "provisioned-with-cap"
 
 

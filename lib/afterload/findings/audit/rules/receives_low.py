@@ -14,8 +14,6 @@ from afterload.findings.audit.steps import Steps, choose, hcl, queue_attributes
 from afterload.findings.phrases import counted, quoted
 from afterload.units import format_duration, format_number
 
-__all__ = ["RULE"]
-
 ID = "receives-low"
 
 

@@ -10,8 +10,6 @@ from afterload.findings.audit.removal import active, group_name, is_empty, relau
 from afterload.findings.phrases import where
 from afterload.scenario import REMOVAL_PROCESSES
 
-__all__ = ["RULE"]
-
 ID = "removal-active"
 _REPLACES = frozenset(("ReplaceUnhealthy", "AZRebalance", "Terminate"))
 

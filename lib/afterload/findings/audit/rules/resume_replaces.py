@@ -10,8 +10,6 @@ from afterload.findings.audit.removal import group_name
 from afterload.findings.audit.steps import Steps, comments
 from afterload.findings.phrases import counted
 
-__all__ = ["RULE"]
-
 ID = "resume-replaces"
 
 

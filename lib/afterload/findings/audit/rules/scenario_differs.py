@@ -12,8 +12,6 @@ from afterload.findings.phrases import where
 from afterload.scenario import Queue
 from afterload.units import format_duration, format_minutes
 
-__all__ = ["RULE"]
-
 ID = "scenario-differs"
 
 

@@ -11,8 +11,6 @@ from afterload.findings.audit.steps import Steps, comments
 from afterload.findings.phrases import where
 from afterload.units import format_number, format_share
 
-__all__ = ["RULE"]
-
 ID = "stacked-retries"
 
 

@@ -10,8 +10,6 @@ from afterload.findings.audit.steps import choose, comments
 from afterload.findings.phrases import counted
 from afterload.units import format_number
 
-__all__ = ["RULE"]
-
 ID = "states-without-jitter"
 # Waves that are written out; more than that says no more.
 MOST_SHOWN = 6

@@ -9,8 +9,6 @@ from afterload.findings.audit.facts import Backlog, Facts
 from afterload.findings.audit.finding import Finding, Rule
 from afterload.findings.audit.steps import Steps, choose, update_mapping
 
-__all__ = ["RULE"]
-
 ID = "stream-age-unlimited"
 # Bounds of a record age that the service takes besides no limit, in minutes (service model).
 LEAST_MIN, MOST_MIN = 60 / 60, 604_800 / 60

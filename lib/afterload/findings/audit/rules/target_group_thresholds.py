@@ -12,8 +12,6 @@ from afterload.findings.phrases import quoted
 from afterload.readers.reading import Resource
 from afterload.units import format_number
 
-__all__ = ["RULE"]
-
 ID = "target-group-thresholds"
 _ROUTING, _DNS = "unhealthy_state_routing", "dns_failover"
 

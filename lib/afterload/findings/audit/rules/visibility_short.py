@@ -12,8 +12,6 @@ from afterload.findings.audit.steps import choose, queue_attributes
 from afterload.findings.phrases import counted, quoted
 from afterload.units import format_number
 
-__all__ = ["RULE"]
-
 ID = "visibility-short"
 
 

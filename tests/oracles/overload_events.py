@@ -10,41 +10,13 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from afterload.errors import ModelError
 from afterload.model.checks import number, whole
-from afterload.model.overload import RetryingService, fluid_fatal_outage_s
+from afterload.model.overload import RetryingService
+from afterload.model.trigger import Trigger
 
-__all__ = ["EventRecovery", "FatalOutage", "Trigger", "TriggerKind", "event_recovery", "fatal_outage"]
-
-TriggerKind: TypeAlias = Literal["capacity cut", "load spike"]
-
-
-@dataclass(frozen=True)
-class Trigger:
-    """What pushes the service over, from second 0 on.
-
-    Attributes:
-        length_s: how long it lasts, 0 or more.
-        depth: of a capacity cut, the share lost, 0 to 1; of a load spike, the load added as a share of the load.
-        kind: "capacity cut" or "load spike".
-
-    Raises:
-        ModelError: a value out of its range.
-
-    Source: OSDI 2022: triggers are load spikes or capacity decreases.
-    """
-
-    length_s: float
-    depth: float = 1.0
-    kind: TriggerKind = "capacity cut"
-
-    def __post_init__(self) -> None:
-        number("length_s", self.length_s)
-        if self.kind not in ("capacity cut", "load spike"):
-            raise ModelError(f"kind is {self.kind!r}; give 'capacity cut' or 'load spike'")
-        number("depth", self.depth, most=1.0 if self.kind == "capacity cut" else None)
+__all__ = ["EventRecovery", "FatalOutage", "event_recovery", "fatal_outage"]
 
 
 @dataclass(frozen=True)
@@ -96,7 +68,7 @@ def event_recovery(
         return EventRecovery(None, 0, 0, math.ceil(load))
     served_by = _served_by(capacity, trigger)
     first_try_s = _first_tries(load, trigger)
-    failing = service.failing_attempts_per_s(load)
+    failing = failing_attempts_per_s(service, load)
     cannot_fall = failing >= capacity * (1.0 - 1e-12)
     # The number of arrivals of a steady stream in any window is within one of rate x window.
     grain = float(1 + retries) if failing > capacity * (1.0 + 1e-12) else 0.0
@@ -247,3 +219,84 @@ def _first_tries(load_per_s: float, trigger: Trigger) -> Callable[[int], float]:
     high, ends_s = load_per_s * (1.0 + trigger.depth), trigger.length_s
     in_spike = high * ends_s
     return lambda n: n / high if n <= in_spike else ends_s + (n - in_spike) / load_per_s
+
+
+def closed_recovery_s(service: RetryingService, load_per_s: float, outage_s: float) -> float | None:
+    """Seconds from the restore until sends stop timing out, after an outage in which nothing was served.
+
+    A fluid: at the restore the queue holds everything sent in the outage, first tries and retries; it falls to the
+    length that takes one timeout to serve. For one retry this is ``(load (2 outage - timeout) - capacity timeout) /
+    (capacity - 2 load)``. Where retries alone can keep the queue up, the fluid decides by the queue at its shortest, and
+    :func:`fluid_fatal_outage_s` is up to 6 % off; the event model decides such cases.
+
+    Returns:
+        ``None`` for never.
+
+    Raises:
+        ModelError: a value out of its range.
+
+    Source: HotOS 2021, its example; the form is docs/model.md section 3.
+    """
+    load, outage = number("load_per_s", load_per_s, above=0.0), number("outage_s", outage_s)
+    capacity, timeout = service.capacity_per_s, service.timeout_s
+    if load >= capacity:
+        return None
+    limit = service.retry_limit_per_s
+    # Retries of the k-th round start k timeouts after the trigger; each round adds the load again, up to the limit.
+    rounds = [load * k if limit is None else min(load * k, limit) for k in range(service.retries + 1)]
+    queue = 0.0
+    for k, retries_per_s in enumerate(rounds):
+        ends_s = (k + 1) * timeout if k < service.retries else outage
+        queue += (load + retries_per_s) * max(0.0, min(ends_s, outage) - k * timeout)
+    at_s, patience = outage, capacity * timeout
+    for k, retries_per_s in enumerate(rounds):
+        ends_s = (k + 1) * timeout
+        is_last = k == service.retries
+        if ends_s <= at_s and not is_last:
+            continue
+        falls_by = capacity - load - retries_per_s
+        if queue <= patience:
+            return at_s - outage
+        if is_last:
+            return at_s - outage + (queue - patience) / falls_by if falls_by > 1e-12 * capacity else None
+        reached_s = at_s + (queue - patience) / falls_by if falls_by > 0.0 else None
+        if reached_s is not None and reached_s <= ends_s:
+            return reached_s - outage
+        queue -= falls_by * (ends_s - at_s)
+        at_s = ends_s
+    raise AssertionError("the last round always returns")
+
+
+def fluid_fatal_outage_s(service: RetryingService, load_per_s: float) -> float | None:
+    """A first estimate of the shortest outage after which the service stays down, in seconds.
+
+    For one retry ``timeout (1 + capacity / load) / 2``: the outage whose first tries and retries fill one timeout of
+    service. It ignores what the retries of the outage do after it, and is up to 6 % off.
+
+    Returns:
+        ``None`` where no outage is fatal; 0 where the load is too much without one.
+
+    Raises:
+        ModelError: a value out of its range.
+
+    Source: HotOS 2021, its example, as a fluid.
+    """
+    load = number("load_per_s", load_per_s, above=0.0)
+    if load >= service.capacity_per_s:
+        return 0.0
+    if failing_attempts_per_s(service, load) < service.capacity_per_s:
+        return None
+    queue, limit = 0.0, service.retry_limit_per_s
+    needed = service.capacity_per_s * service.timeout_s
+    for k in range(service.retries + 1):
+        grows_by = load + (load * k if limit is None else min(load * k, limit))
+        if k == service.retries or queue + grows_by * service.timeout_s >= needed:
+            return k * service.timeout_s + (needed - queue) / grows_by
+        queue += grows_by * service.timeout_s
+    raise AssertionError("the last round always returns")
+
+
+def failing_attempts_per_s(service: RetryingService, load_per_s: float) -> float:
+    """Attempts a second while every attempt times out."""
+    retries, limit = service.retries * number("load_per_s", load_per_s), service.retry_limit_per_s
+    return load_per_s + (retries if limit is None else min(retries, limit))

@@ -1,7 +1,7 @@
 """botocore's retry modes followed send by send: the quota's balance, the waits and the sends of every call.
 
 What a policy does on average is in :mod:`afterload.model.policies`; here one client meets one sequence of answers,
-by the numbers of :mod:`afterload.model.quota_rules`.
+by the numbers of :mod:`tests.oracles.quota_rules`.
 
 Source: botocore, ``retries/standard.py``, ``retries/quota.py`` and ``retryhandler.py``.
 """
@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from tests.oracles.limiter import RateLimiter
+from tests.oracles.quota_rules import Answer, Outcome, RetryRules
 
 from afterload.errors import ModelError
 from afterload.model.checks import number
 from afterload.model.curves import FloatArray
-from afterload.model.limiter import RateLimiter
-from afterload.model.quota_rules import Answer, Outcome, RetryRules
 
 __all__ = ["Call", "CallResult", "ClientState", "Trace", "call_once", "run_calls"]
 
