@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from afterload import limits
 from afterload.arrivals import arrival_profile, rate_profile
@@ -48,6 +48,7 @@ from afterload.recovery.rates import (
 from afterload.scenario import LoadedScenario, Queue
 from afterload.scenario.bounds_schema import Scaling, ShareCourse, StreamShards
 from afterload.scenario.ranges import RANGED, split_range
+from afterload.scenario.schema import Incident
 
 __all__ = ["Coupling", "couple", "couple_from_restore"]
 
@@ -76,17 +77,18 @@ class Coupling:
         return trace(self.system)
 
 
+# Loads that are prepared already, by queue: each with what it was made of.
+Memo: TypeAlias = dict[str, list[tuple[Queue, Incident, QueueLoad]]]
+
+
 class _Builder:
-    def __init__(
-        self, loaded: LoadedScenario, memo: dict[Any, Any], known: Mapping[str, QueueLoad] | None = None
-    ) -> None:
+    def __init__(self, loaded: LoadedScenario, memo: Memo, waiting: Mapping[str, float] | None) -> None:
         self.loaded = loaded
-        self.known = known
-        incident = loaded.scenario.incident
-        # Where the loads from the restore on are known, the outage is not followed.
-        self.begin = incident.trigger if known is None else incident.restored_at
-        self.outage_min = incident.outage_min if known is None else 0.0
         self.memo = memo
+        self.waiting = waiting
+        incident = loaded.scenario.incident
+        self.start = incident.trigger if waiting is None else incident.restored_at
+        self.outage_min = incident.outage_min if waiting is None else 0.0
         self.scenario = loaded.scenario
         self.doubts: list[Doubt] = []
         self.queue_names = tuple(self.scenario.queues)
@@ -134,11 +136,11 @@ class _Builder:
         )
 
     def direct(self, name: str) -> RateProfile | None:
-        """Direct traffic of a dependency from the begin on, where it changes."""
+        """Direct traffic of a dependency from the start on, where it changes."""
         rate = self.scenario.dependencies[name].direct_rate
         if rate.constant_per_min is not None:
             return None
-        profile, _ = rate_profile(rate, self.loaded.direct.get(name), self.begin, self.scenario.time_zone)
+        profile, _ = rate_profile(rate, self.loaded.direct.get(name), self.start, self.scenario.time_zone)
         return profile
 
     def course(self, given: ShareCourse | None) -> Course | None:
@@ -146,27 +148,28 @@ class _Builder:
         return None if given is None else Course(*given.minutes(incident.trigger, incident.restored_at))
 
     def load(self, name: str) -> QueueLoad:
-        """A queue's load with arrivals from the trigger on."""
-        if self.known is not None:
-            return self.known[name]
+        """A queue's load with arrivals from the start on."""
         item, incident = self.scenario.queues[name], self.scenario.incident
-        # The objects are kept beside the result, so that no other one gets their identity.
-        key = (name, id(item), id(incident))
-        if key not in self.memo:
-            load = queue_inputs(self.loaded, name).load
-            profile, _ = arrival_profile(self.loaded, name, incident.trigger)
-            pollers, cap = item.provisioned_pollers, item.drain_cap
-            at_once = [each.concurrency for each in (cap, pollers) if each is not None]
-            load = replace(
-                load,
-                arrivals=profile,
-                outage_min=incident.outage_min,
-                # The reserved concurrency is a bound of its own here.
-                cap_concurrency=min(at_once, default=None),
-            )
-            self.memo[key] = (item, incident, load)
-        found: QueueLoad = self.memo[key][2]
-        return found
+        known = self.memo.setdefault(name, [])
+        for queue, event, load in known:
+            if self.waiting is None and queue is item and event is incident:
+                return load
+        load = queue_inputs(self.loaded, name).load
+        profile, _ = arrival_profile(self.loaded, name, self.start)
+        pollers, cap = item.provisioned_pollers, item.drain_cap
+        at_once = [each.concurrency for each in (cap, pollers) if each is not None]
+        load = replace(
+            load,
+            arrivals=profile,
+            outage_min=self.outage_min,
+            # The reserved concurrency is a bound of its own here.
+            cap_concurrency=min(at_once, default=None),
+        )
+        if self.waiting is not None:
+            waits = self.waiting[name]
+            return replace(load, backlog_before=waits, superseded_share=0.0, served_in_outage_per_min=0.0)
+        known.append((item, incident, load))
+        return load
 
     def queue(self, name: str) -> CoupledQueue:
         item, scenario = self.scenario.queues[name], self.scenario
@@ -314,16 +317,18 @@ def _autoscaler(queue: Queue, given: Scaling) -> Autoscaler:
     )
 
 
-def couple(loaded: LoadedScenario, memo: dict[Any, Any] | None = None) -> Coupling | None:
+def couple(
+    loaded: LoadedScenario, memo: Memo | None = None, waiting: Mapping[str, float] | None = None
+) -> Coupling | None:
     """A scenario as one coupled system; None where it has no queue and no dependency to couple.
 
     Whoever couples many variants of one scenario gives the same ``memo`` each time: queues that are the same object in two
-    of them are prepared once.
+    of them are prepared once. With ``waiting``, items by queue, the system begins at the restore with that.
     """
     scenario = loaded.scenario
     if not scenario.queues and not scenario.dependencies:
         return None
-    builder = _Builder(loaded, {} if memo is None else memo)
+    builder = _Builder(loaded, {} if memo is None else memo, waiting)
     system = builder.system()
     ranges, labels = builder.uncertain(system)
     return Coupling(
@@ -339,11 +344,10 @@ def couple_from_restore(loaded: LoadedScenario, known: Mapping[str, QueueLoad]) 
     whole = couple(loaded)
     if whole is None:
         raise ModelError("there is no queue to follow from the restore on")
-    loads = dict(known)
-    if len(loads) < len(whole.queues):
-        waiting = whole.course.result.backlog_at_restore[0]
-        for queue, name, items in zip(whole.system.queues, whole.queues, waiting, strict=True):
-            if name not in loads:
-                arrivals, _ = arrival_profile(loaded, name, loaded.scenario.incident.restored_at)
-                loads[name] = replace(queue.load, arrivals=arrivals, outage_min=0.0, backlog_before=float(items))
-    return replace(whole, system=_Builder(loaded, {}, loads).system(), ranges={}, labels={})
+    left = dict.fromkeys(whole.queues, 0.0)
+    if len(known) < len(whole.queues):
+        left = dict(zip(whole.queues, map(float, whole.course.result.backlog_at_restore[0]), strict=True))
+    begun = couple(loaded, waiting=left) or whole
+    queues = zip(begun.queues, begun.system.queues, strict=True)
+    loads = tuple(replace(queue, load=known.get(name, queue.load)) for name, queue in queues)
+    return replace(begun, system=replace(begun.system, queues=loads), ranges={}, labels={})

@@ -9,18 +9,7 @@ from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate
 from afterload.findings.audit.receives import enough_receives
 from afterload.findings.phrases import without_end
-from afterload.plan.change import (
-    DO,
-    IN_PLACE,
-    NEEDS_EVIDENCE,
-    NOT_HERE,
-    Change,
-    PlanItem,
-    counted,
-    owner_of,
-    quoted,
-    where,
-)
+from afterload.plan.change import Change, Place, PlanItem, counted, quoted
 from afterload.plan.terraform import function_call, resource
 from afterload.scenario import Queue
 from afterload.units import format_duration
@@ -72,15 +61,13 @@ def _redrive_words(item: QueueEstimate, gone: float) -> str:
 
 def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
-    owner = owner_of(estimates, queue)
-    line = where(loaded, "queues", item.name, "max_receives")
+    at = Place(ID, estimates, "queues", item.name, queue)
+    line = at.where("max_receives")
     if queue.max_receives is None:
         if line != "default":
-            words = f"No number of failed deliveries moves its work to a dead-letter queue ({line})."
-            return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+            return at.not_here(f"No number of failed deliveries moves its work to a dead-letter queue ({line}).")
         ask = "After how many failed deliveries does work go to a dead-letter queue?"
-        ask = f"{ask} Give {target}.max_receives; none says that it never does."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, ask, owner=owner)
+        return at.asks(f"{ask} Give {target}.max_receives; none says that it never does.")
     outage = loaded.scenario.incident.outage_min
     visibility = _visibility_s(queue)
     assumed = "" if queue.visibility_timeout_s else " (the default)"
@@ -96,21 +83,21 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
         if dead >= 0.5:
             many = without_end(item.recovery) if item.recovery.lost_per_min > 0 else counted(dead, "item")
             words = f"{words} What follows it does: {many}."
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+        return at.in_place(words)
     planned, every_s = enough_receives(outage * 60, visibility)
     longer = float(every_s) if every_s > visibility else None
     edit: dict[str, object] = {f"{target}.max_receives": planned}
     if longer is not None:
         edit[f"{target}.visibility_timeout"] = f"{longer:.15g} s"
     apply, undo = _commands(queue, planned, longer)
-    return PlanItem(
-        ID, target, DO, evidence,
+    return at.do(
+        evidence,
         bounds=(
             f"Bounds what the outage itself dead-letters: {counted(gone, 'item')} today, nothing with it. "
             f"{_redrive_words(item, gone)}"
         ),
         price=f"A bad item is tried {planned:,} times before it is set aside.",
-        owner=owner, apply=apply, undo=undo, terraform=_terraform(queue, planned, longer), edit=edit,
+        apply=apply, undo=undo, terraform=_terraform(queue, planned, longer), edit=edit,
     )  # fmt: skip
 
 

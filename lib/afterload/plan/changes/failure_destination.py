@@ -7,13 +7,11 @@ from collections.abc import Iterator
 
 from afterload.estimates import Estimates, QueueEstimate
 from afterload.findings.phrases import without_end
-from afterload.plan.change import DO, IN_PLACE, NOT_HERE, Change, PlanItem, counted, owner_of, quoted, where
+from afterload.plan.change import NOT_HERE, Change, Place, PlanItem, counted, owner_of, quoted, where
 from afterload.plan.changes.age_limit import needs_limit
 from afterload.plan.terraform import resource
 from afterload.scenario import Queue
 from afterload.units import format_duration
-
-__all__ = ["CHANGE"]
 
 ID = "failure-destination"
 
@@ -35,25 +33,24 @@ def _gives_up(queue: Queue) -> bool:
 
 
 def _item(estimates: Estimates, item: QueueEstimate, limit_min: float | None) -> PlanItem:
-    loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
-    owner = owner_of(estimates, queue)
+    queue, target = item.queue, f"queues.{item.name}"
+    at = Place(ID, estimates, "queues", item.name, queue)
     if limit_min is None:
         retries = queue.stream.retries if queue.stream else 0
         acting = f"A batch is dropped after {counted(retries or 0, 'failed retry')}"
-        line = where(loaded, "queues", item.name, "stream")
+        line = at.where("stream")
     else:
         whose = "the service's own age limit" if queue.age_limit_min is None else "an age limit"
         acting = f"Work expires by {whose} of {format_duration(limit_min)}"
-        line = where(loaded, "queues", item.name, "service" if queue.age_limit_min is None else "age_limit")
+        line = at.where("service" if queue.age_limit_min is None else "age_limit")
     if queue.on_failure_destination is not None:
-        words = f"{acting} and goes to {queue.on_failure_destination} ({line})."
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+        return at.in_place(f"{acting} and goes to {queue.on_failure_destination} ({line}).")
     apply, undo = _commands(queue)
-    return PlanItem(
-        ID, target, DO, f"{acting} and goes nowhere ({line}).",
+    return at.do(
+        f"{acting} and goes nowhere ({line}).",
         bounds=_bounds(item, limit_min),
         price="What arrives at the destination has to be looked at, or replayed.",
-        owner=owner, apply=apply, undo=undo, terraform=_terraform(queue),
+        apply=apply, undo=undo, terraform=_terraform(queue),
         edit={f"{target}.on_failure_destination": "destination"},
     )  # fmt: skip
 

@@ -6,24 +6,10 @@ import math
 from collections.abc import Iterator
 
 from afterload.estimates import Estimates
-from afterload.plan.change import (
-    DO,
-    IN_PLACE,
-    NEEDS_EVIDENCE,
-    NOT_HERE,
-    Change,
-    PlanItem,
-    counted,
-    owner_of,
-    seconds_text,
-    share,
-    where,
-)
+from afterload.plan.change import NEEDS_EVIDENCE, Change, Place, PlanItem, counted, owner_of, seconds_text, share, where
 from afterload.plan.terraform import resource
 from afterload.replays import ReplayEstimate, estimate_replays
 from afterload.units import format_duration, format_number
-
-__all__ = ["CHANGE"]
 
 ID = "idempotency-keys"
 # Queues that deliver at least once.
@@ -47,29 +33,27 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 def _item(estimates: Estimates, item: ReplayEstimate) -> PlanItem:
     loaded, target = estimates.loaded, f"queues.{item.name}"
-    owner = owner_of(estimates, loaded.scenario.queues[item.name])
-    line = where(loaded, "queues", item.name, "idempotency")
+    at = Place(ID, estimates, "queues", item.name, loaded.scenario.queues[item.name])
+    line = at.where("idempotency")
     oldest_min, oldest = _oldest(estimates, item)
     life = item.given.key_life_min
     if life is not None and oldest_min is None:
-        words = (
+        return at.not_here(
             f"Keys live {format_duration(life)}, and {oldest} ({line}). No key lives long enough: first make it drain."
         )
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
     oldest_min = item.oldest_min if oldest_min is None else oldest_min
     if life is not None and oldest_min <= life:
-        words = f"Keys live {format_duration(life)}, and {oldest} ({line})."
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+        return at.in_place(f"Keys live {format_duration(life)}, and {oldest} ({line}).")
     if life is None and item.duplicates.duplicates <= 0:
-        words = f"There are no keys, and no try or delivery takes effect twice at the shares given ({line})."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(
+            f"There are no keys, and no try or delivery takes effect twice at the shares given ({line})."
+        )
     planned = max(USUAL_MIN, 60.0 * math.ceil(oldest_min / 60 - 1e-9))
     have = "There are no keys" if life is None else f"Keys live {format_duration(life)}"
-    return PlanItem(
-        ID, target, DO, f"{have}, and {oldest} ({line}).",
+    return at.do(
+        f"{have}, and {oldest} ({line}).",
         bounds=_bounds(item, planned),
         price=f"Every key is kept for {format_duration(planned)}{'' if life is None else f', not {format_duration(life)}'}.",
-        owner=owner,
         apply=(
             "# write the key before the effect, and only if it is not there; set expires to the time of writing "
             f"+ {round(planned * 60)} s",

@@ -9,23 +9,10 @@ from collections.abc import Iterator
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate, estimate_queue
 from afterload.findings.phrases import without_end
-from afterload.plan.change import (
-    DO,
-    IN_PLACE,
-    NOT_HERE,
-    Change,
-    PlanItem,
-    counted,
-    owner_of,
-    quoted,
-    seconds_text,
-    where,
-)
+from afterload.plan.change import Change, Place, PlanItem, counted, quoted, seconds_text
 from afterload.plan.terraform import resource
 from afterload.scenario import Queue
 from afterload.units import format_duration
-
-__all__ = ["CHANGE"]
 
 ID = "retention"
 # What the next outage may last longer than this one.
@@ -42,44 +29,41 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 
 def _item(estimates: Estimates, item: QueueEstimate, kept_min: float) -> PlanItem:
-    loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
-    owner = owner_of(estimates, queue)
-    line = where(loaded, "queues", item.name, "service" if queue.retention_min is None else "retention")
+    queue, target = item.queue, f"queues.{item.name}"
+    at = Place(ID, estimates, "queues", item.name, queue)
+    line = at.where("service" if queue.retention_min is None else "retention")
     whose = "" if queue.retention_min is not None else " by the service's default"
     evidence = f"It keeps work for {format_duration(kept_min)}{whose}"
     lost = item.recovery.lost_to_retention if item.recovery.lost_to_retention >= ROUNDING_ITEMS else 0.0
     if item.drain_min is None and (lost > 0 or item.recovery.outgrows):
-        words = f"{evidence} ({line}). {_never_drains(item)}"
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"{evidence} ({line}). {_never_drains(item)}")
     if lost <= 0:
         until = "as far as the recovery is followed" if item.drain_min is None else "in this event"
         oldest = format_duration(item.recovery.max_age_min)
-        words = f"{evidence}, and its oldest work is {oldest} old at most {until} ({line})."
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+        return at.in_place(f"{evidence}, and its oldest work is {oldest} old at most {until} ({line}).")
     evidence = f"{evidence} and loses {counted(lost, 'item')} ({line})."
     useful = queue.goes_stale_after_min
     if useful is not None and useful <= kept_min:
-        words = f"{evidence} That work was worth nothing after {format_duration(useful)}: an age limit records it."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(
+            f"{evidence} That work was worth nothing after {format_duration(useful)}: an age limit records it."
+        )
     most = limits.value(MAXIMUM[queue.service]) / 60 if queue.service in MAXIMUM else None
     if most is not None and kept_min >= most:
-        words = f"{evidence} The service keeps nothing longer: serve it faster, or store it elsewhere."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+        return at.not_here(f"{evidence} The service keeps nothing longer: serve it faster, or store it elsewhere.")
     needed = _needed_min(estimates, item)
     if needed is None:
-        words = (
+        return at.not_here(
             f"{evidence} With all of it kept the backlog never drains, so that a longer retention alone cannot help."
         )
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
     planned = _spare(needed) if most is None else min(_spare(needed), most)
     if queue.service == "stream-lambda":
         planned = max(planned, limits.value("kinesis.retention_s.minimum") / 60)
     apply, undo = _commands(queue, planned, kept_min)
-    return PlanItem(
-        ID, target, DO, evidence,
+    return at.do(
+        evidence,
         bounds=_bounds(needed, planned),
         price="What is kept has to be served: the drain takes as much longer." + _storage(queue),
-        owner=owner, apply=apply, undo=undo, terraform=_terraform(queue, planned),
+        apply=apply, undo=undo, terraform=_terraform(queue, planned),
         edit={f"{target}.retention": seconds_text(planned)},
     )  # fmt: skip
 
