@@ -8,11 +8,13 @@ What single requests do:
 
 - Consumers with an item time are so many workers, each busy with one item; a last one that is there for a part of its time takes
   longer. Consumers without one take an item at each beat, and do not wait for what becomes of it.
-- An attempt at a dependency that is down takes the time-out, then a part of the back-off, and comes again until its attempts are
-  spent; the item goes back to its line, or to the dead letters after ``max_receives`` deliveries.
+- An attempt at a dependency that is down takes the time-out, one that is rejected no time; then a part of the back-off, and it
+  comes again until its attempts are spent; the item goes back to its line, or is
+  dead-lettered after ``max_receives`` deliveries.
 - A collapsed dependency answers as many first attempts as its goodput allows and none of the others. When the attempts of the
   window fit into its capacity, those of the last time-out still stand in its own line, and it works them off before it answers.
-- A dependency that rejects has a bucket of tokens; direct and control traffic may take the last of them, items may not.
+- A dependency that rejects has a bucket of tokens for whoever comes first. Of what a collapsed one still does, direct and control
+  traffic may take the last, items may not.
 - Replicas follow the algorithm of the Kubernetes horizontal pod autoscaler, sync by sync; instances start one by one.
 """
 
@@ -44,8 +46,8 @@ QUEUE = np.dtype(
     + [
         (name, np.int64)
         for name in (
-            "first_lane lanes first_line lines first_call calls fan_out retries fleet scaler course lifo receives_in_outage "
-            "rejects_in_outage"
+            "first_lane lanes first_line lines first_call calls fan_out retries fleet scaler course lifo irregular "
+            "receives_in_outage rejects_in_outage"
         ).split()
     ]
 )
@@ -202,7 +204,7 @@ def _run(
         np.zeros(room_for_items, np.bool_),
         np.zeros(room_for_items, np.bool_),
     )
-    began = np.zeros(room_for_items)
+    began, spent = np.zeros(room_for_items), np.zeros(room_for_items)
     items = 0
     head, tail = np.full(nlines, -1, np.int32), np.full(nlines, -1, np.int32)
     gate, length = np.full(nlines, begin), np.zeros(nlines, np.int64)
@@ -217,7 +219,7 @@ def _run(
     owed_attempts, owed_calls = np.zeros(nq + nk), np.zeros(len(calls_to))
     # Dependencies.
     collapsed = dependencies["collapsed"].astype(np.bool_)
-    clearing, line = np.zeros(nk, np.bool_), np.zeros(nk)
+    line = np.zeros(nk)
     bucket, filled = np.zeros(nk), np.full(nk, begin)
     bins = np.zeros((nk, int((until - begin) / TICK) + 5), np.int64)
     leases = dependencies["control_backlog"].copy()
@@ -334,7 +336,19 @@ def _run(
                 if t >= 0 and k.surge > 0:
                     rate += k.surge * math.exp(-t / k.surge_decay)
             if kind != AGAIN:
-                _push(times, kinds, firsts, seconds, size, t + (1.0 / rate if rate > 0 else TICK), kind, first, 0)
+                irregular = not collapsed[first] and (k.throttle < np.inf or not k.collapses)
+                wait = np.random.exponential() if irregular else 0.5 + np.random.random()
+                _push(
+                    times,
+                    kinds,
+                    firsts,
+                    seconds,
+                    size,
+                    t + (wait / rate if rate > 0 else TICK),
+                    kind,
+                    first,
+                    0,
+                )
             if kind == AGAIN or rate > 0:
                 # One attempt of a direct or control request.
                 bins[first, int((t - begin) / TICK)] += 1
@@ -369,7 +383,7 @@ def _run(
                         owed_attempts[nq + first] -= left
                     if left > 0:
                         tokens[pool] = max(0.0, tokens[pool] - 1.0)
-                        wait = max(k.timeout_min, SOON * np.random.random())
+                        wait = (k.timeout_min if collapsed[first] else 0.0) + SOON * np.random.random()
                         _push(times, kinds, firsts, seconds, size, t + wait, AGAIN, first, 2 * (left - 1) + is_control)
                     elif not is_control:
                         direct_counts[first, 1] += 1
@@ -406,23 +420,19 @@ def _run(
                 if span == WINDOW_TICKS and t >= 0:
                     most_attempts[k] = max(most_attempts[k], seen / (span * TICK))
                 if collapsed[k]:
-                    if t >= 0:
-                        down_min[k] += TICK
-                    if not fits or span < WINDOW_TICKS:
-                        clearing[k] = False
-                    elif not clearing[k]:
-                        clearing[k] = True
-                        line[k] = seen - capacity * span * TICK
-                        back = int(dep.timeout_min / TICK + 0.5)
-                        for place in range(max(0, now_bin - span - back), now_bin - span):
-                            line[k] += bins[k, place]
-                    else:
-                        line[k] += bins[k, now_bin - 1] - capacity * TICK
-                    if clearing[k] and line[k] <= 0:
-                        collapsed[k], clearing[k] = False, False
+                    down_min[k] += TICK
+                    # What it cannot bear stands in its own line, at most what a time-out brings, and is worked off later.
+                    line[k] = max(0.0, line[k] + bins[k, now_bin - 1] - capacity * TICK)
+                    in_flight = 0
+                    for place in range(max(0, now_bin - span - int(dep.timeout_min / TICK + 0.5)), now_bin - span):
+                        in_flight += bins[k, place]
+                    if not fits:
+                        line[k] = min(line[k], in_flight)
+                    if fits and span == WINDOW_TICKS and line[k] <= 0:
+                        collapsed[k] = False
                         bucket[k], filled[k] = 0.0, t
                 elif dep.collapses and not fits and span == WINDOW_TICKS:
-                    collapsed[k], clearing[k] = True, False
+                    collapsed[k], line[k] = True, 0.0
                     bucket[k], filled[k] = 0.0, t
             for s in range(ns):
                 serving[s] = 0.0
@@ -472,7 +482,7 @@ def _run(
                 if queue.scaler >= 0 and t >= -1e-9:
                     s = queue.scaler
                     scaler = scalers[s]
-                    if t >= synced[s] * scaler.sync - 1e-9:
+                    if t >= (synced[s] + 1) * scaler.sync - 1e-9:
                         metric = 0.0
                         oldest = t
                         for item in range(queue.first_lane, queue.first_lane + queue.lanes):
@@ -489,9 +499,7 @@ def _run(
                         elif scaler.metric == 2:
                             metric = worked[s] / offered_work[s] if offered_work[s] > 0 else 1.0
                         worked[s], offered_work[s] = 0.0, 0.0
-                        wish = set_to[s]
-                        if synced[s] > 0 or scaler.metric != 2:
-                            wish = _wanted(scaler, set_to[s], serving[s], metric)
+                        wish = _wanted(scaler, set_to[s], serving[s], metric)
                         wish = min(max(wish, scaler.least), scaler.most)
                         now = _decide(
                             scaler,
@@ -648,6 +656,7 @@ def _run(
                         part_busy[item] = True
                     else:
                         busy[item] += 1
+                spent[taken] = 0.0
                 tries[taken], at_call[taken], answered[taken], left_of_call[taken] = 0, 0, 0, 0
                 began[taken] = workers[item] - math.floor(workers[item] + 1e-9) if is_part else 1.0
                 if connections[lanes[item].queue] < np.inf:
@@ -665,11 +674,9 @@ def _run(
                 if beat:
                     break
             if beat:
-                if took_one:
-                    _push(times, kinds, firsts, seconds, size, t + 1.0 / pace[item], BEATS, item, 0)
-                else:
-                    beats_idle[item] += 1.0
-                    _push(times, kinds, firsts, seconds, size, t + 1.0 / pace[item], BEATS, item, 0)
+                beats_idle[item] += 0.0 if took_one else 1.0
+                wait = 2.0 * np.random.random() if q.irregular else 1.0
+                _push(times, kinds, firsts, seconds, size, t + wait / pace[item], BEATS, item, 0)
         if call_item >= 0:
             # Attempts of one item: in order, or at all its dependencies at once.
             item = call_item
@@ -679,6 +686,7 @@ def _run(
             in_outage = t < q.begins and q.receives_in_outage
             ok = not in_outage
             blocked = -1
+            slow = in_outage
             place = q.first_call + at_call[item]
             dark = t < q.begins
             while ok and not dark and place < q.first_call + q.calls:
@@ -706,7 +714,7 @@ def _run(
                         most = max(2.0, flow * SOON)
                         bucket[d] = min(most, bucket[d] + flow * (t - filled[d]))
                         filled[d] = t
-                        if bucket[d] >= 1.0 + most / 4:
+                        if bucket[d] >= 1.0 + (most / 4 if collapsed[d] else 0.0):
                             bucket[d] -= 1.0
                             good = True
                     if good:
@@ -723,7 +731,7 @@ def _run(
                             tries[item] = 1
                 else:
                     blocked = d
-                    left_of_call[item] = 0
+                    slow = slow or collapsed[d]
                     if not q.fan_out:
                         break
                 place += 1
@@ -740,14 +748,20 @@ def _run(
                     owed_attempts[number] -= quota[item]
                 gap = SOON * np.random.random() / quota[item]
                 if q.item_min > 0:
-                    gap = (q.item_min / began[item] + q.backoff_min) / quota[item] + q.timeout_min
+                    # A call that is rejected comes back at once, one that is not answered takes the time-out.
+                    gap = q.backoff_min / quota[item] + (q.timeout_min if slow else 0.0)
+                    # A moment between attempts, within the time of the item.
+                    moment = min(SOON, q.item_min / quota[item]) * np.random.random()
+                    spent[item] += moment
+                    gap += moment
                 if tries[item] < quota[item]:
                     tokens[q.retries] = max(0.0, tokens[q.retries] - 1.0)
                     _push(times, kinds, firsts, seconds, size, t + gap, TRIES, 0, item)
                 else:
                     quota[item] = 0
                     if q.item_min > 0:
-                        _push(times, kinds, firsts, seconds, size, t + gap, ENDS, 0, item)
+                        rest = (0.75 + 0.5 * np.random.random()) * q.item_min / began[item] - spent[item]
+                        _push(times, kinds, firsts, seconds, size, t + gap + max(0.0, rest), ENDS, 0, item)
                     else:
                         # Nobody holds it: it is back in line at once.
                         busy[lane_of[item]] += 1
@@ -759,7 +773,8 @@ def _run(
                 quota[item] = 0
                 counts[number, 1] += 1
                 if q.item_min > 0:
-                    _push(times, kinds, firsts, seconds, size, t + q.item_min / began[item], ENDS, 0, item)
+                    rest = (0.75 + 0.5 * np.random.random()) * q.item_min / began[item] - spent[item]
+                    _push(times, kinds, firsts, seconds, size, t + max(0.0, rest), ENDS, 0, item)
     for item in range(nl):
         q = lanes[item].queue
         if np.isnan(lane_drained[item]) or np.isnan(drained[q]):
@@ -981,6 +996,11 @@ def simulate(system, until, *, scale=1.0, hold_s=None, quiet_min=5.0, seed=1):
                 calls=len(calls), fan_out=item.fan_out, retries=retries, fleet=-1 if item.fleet is None else item.fleet,
                 scaler=which,
                 course=-1 if item.course is None else courses.add(item.course.starts_min, item.course.values),
+                # Regular beats would meet the tokens of a dependency that rejects always at the same moment.
+                irregular=any(
+                    system.dependencies[call[0]].throttle_per_min < INF or not system.dependencies[call[0]].collapses
+                    for call in calls
+                ),
                 lifo=load.order == "lifo", receives_in_outage=item.receives_in_outage,
                 rejects_in_outage=item.rejects_in_outage,
             )
