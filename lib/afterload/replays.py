@@ -68,7 +68,7 @@ def estimate_replays(estimates: Estimates) -> Iterator[ReplayEstimate]:
 
 def _replay(estimates: Estimates, name: str, item: QueueEstimate, given: Idempotency) -> ReplayEstimate:
     # Work that calls nothing has no call that could fail and be tried again.
-    tries = given.tries or (round(queue_attempts(estimates.loaded.scenario, name)) if item.queue.dependency else 1)
+    tries = given.tries or (round(queue_attempts(estimates.loaded.scenario, name)) if item.queue.all_calls else 1)
     duplicates = duplicates_without_keys(
         given.failure_share,
         tries,

@@ -123,7 +123,6 @@ def test_what_a_line_saves_is_the_plans_own_number(make_record: Callable[..., di
     # Fresh work first makes first-attempt age good 334 min sooner, empties no backlog sooner, and drops nothing.
     fresh = lines["fresh-first:queues.orders"]
     assert (fresh["stale_bought_min"], fresh["bought_min"], fresh["lost_more"]) == (pytest.approx(334), 0, 0)
-    assert record["together"] is None
 
 
 @pytest.mark.parametrize("served", ["150/min", "150.4/min"])
@@ -153,7 +152,6 @@ def test_a_change_is_worth_its_minutes_at_its_own_queue(
     assert [(item["line"], item["part"]) for item in record["first"]] == [
         ("fresh-first:queues.a", "queues.a"), ("fresh-first:queues.b", "queues.b"),
     ]  # fmt: skip
-    assert record["together"] is None
 
 
 def test_arrivals_of_a_record_are_those_of_the_day(make_record: Callable[..., dict[str, Any]]) -> None:

@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any
 
 from afterload import limits
-from afterload.batch.combined import first_together
 from afterload.estimates import Estimates, QueueEstimate
 from afterload.findings.audit.facts import Facts
 from afterload.findings.audit.inventory import inventory_of
@@ -86,7 +85,6 @@ def team_record(
             for item in worsened(plan)
             if item.case == CASES[0]
         ],
-        "together": first_together(loaded, plan),
         "costs": None
         if scenario.costs is None
         else {
@@ -141,12 +139,15 @@ def _measured(loaded: LoadedScenario, today: Measured | None, name: str) -> floa
 
 
 def _first(plan: Plan, objectives: Mapping[str, float]) -> list[dict[str, Any]]:
-    """The lines that do most for an objective that is missed, in the plan's order, each with what is missed."""
+    """The lines that do most for an objective that is missed, in the plan's order, each with what it does there."""
     return [
-        {"line": first.item.id, "part": first.miss.part, "measure": first.miss.measure}
+        {
+            "line": first.item.id, "part": first.miss.part, "measure": first.miss.measure, "alone": first.alone,
+            "before": _rounded(first.way[first.miss.measure].before), "after": _rounded(first.way[first.miss.measure].after),
+        }
         for first in first_changes(plan, objectives)
         if first.miss is not None
-    ]
+    ]  # fmt: skip
 
 
 def _line(plan: Plan, item: PlanItem) -> dict[str, Any]:
@@ -227,7 +228,8 @@ def _queue(item: QueueEstimate) -> dict[str, Any]:
     starts, rates = _hourly(item.load.arrivals, item.load.outage_min)
     return {
         "name": item.name,
-        "dependency": queue.dependency,
+        # Of several the one that leaves it least.
+        "dependency": item.cap.dependency if item.cap is not None else queue.dependency,
         "runs_on_lambda": queue.service in LAMBDA,
         "function": queue.resources.function,
         "reserved_concurrency": queue.reserved_concurrency,

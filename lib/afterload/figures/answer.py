@@ -25,16 +25,13 @@ from afterload.plan.wording import buys_no_minutes, largest_price, short_worth
 from afterload.plan.worth import CASES, measured_recovery
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.result import CoupledEstimate
+from afterload.scenario.load import INSIDE
 from afterload.units import format_duration, format_instant, format_minutes, format_number, format_rate
 
 __all__ = ["all_doubts", "answer", "headline", "provenance", "spread_sentences"]
 
 # Queues beside the worst one that the answer names.
 SHOWN_QUEUES = 6
-# What a line can buy most of, by measure.
-MOST = {"empty_min": "drain", "fresh_min": "stale processing"}
-# Minutes below this are those of rounding.
-ROUNDING_MIN = 1e-6
 
 
 def headline(estimates: Estimates) -> list[tuple[str, str]]:
@@ -233,20 +230,12 @@ def _first_change(plan: Plan, first: First) -> str:
     item = first.item
     place = f", line {plan.about.index(item) + 1} of the plan" if item.target else ""
     where = f" ({item.target}{place})" if item.target else ""
-    most = [name for measure, name in MOST.items() if _is_most(plan, item, measure)]
-    best = f" No other change buys more minutes of {' or of '.join(most)}." if most else ""
     head = f"{plan.change(item).title}{where}."
     if item.status != DO:
-        return f"{head} {item.evidence}{best}"
-    miss = first.miss
-    said = short_worth(item) if miss is None else short_worth(item, miss.part, miss.measure)
-    texts = (f"{head} {said}{best}", buys_no_minutes(item), largest_price(plan, item, said))
+        return f"{head} {item.evidence}"
+    said = short_worth(item, first)
+    texts = (f"{head} {said}", buys_no_minutes(item), largest_price(plan, item, said))
     return " ".join(text for text in texts if text)
-
-
-def _is_most(plan: Plan, item: PlanItem, measure: str) -> bool:
-    gains = {other.id: told[1].gain for other in plan.open if (told := other.told(measure)) is not None}
-    return gains.get(item.id, 0.0) > ROUNDING_MIN and gains[item.id] == max(gains.values())
 
 
 def _none_drains(shown: list[PlanItem]) -> str:
@@ -311,9 +300,10 @@ def provenance(estimates: Estimates) -> Table:
     rows += [(name, path) for name, path in (("timeline", incident.timeline), ("impacts", incident.impacts)) if path]
     if loaded.scenario.postmortem is not None and loaded.scenario.postmortem.timeline is not None:
         rows.append(("own timeline", loaded.scenario.postmortem.timeline))
-    for name, queue in loaded.scenario.queues.items():
-        if queue.arrival_rate.series is not None:
-            rows.append((f"arrival series of {name}", queue.arrival_rate.series))
+    for part, section, key, _ in INSIDE:
+        for name, item in getattr(loaded.scenario, part).items():
+            if file := getattr(getattr(item, section), key, None):
+                rows.append((f"{section.replace('_', ' ')} of {name}", file))
     for kind, named in (("export", loaded.scenario.exports), ("telemetry", loaded.scenario.telemetry)):
         rows += [(kind, file) for file in dict.fromkeys(item.file for item in named)]
     rows += [(f"override {path}", str(value)) for path, value in loaded.overrides.items()]

@@ -42,8 +42,7 @@ def _timed(plan: Plan) -> list[PlanItem]:
 
 def _by_queue(item: PlanItem, case: str = CASES[0]) -> dict[str, Worth]:
     """The worth of a line in every queue that it touches; in the whole where it touches none, or there is one."""
-    worth = _worth(item, case)
-    return {part: each for part, each in worth.parts.items() if "empty_min" in each.alone} or {WHOLE: worth}
+    return _worth(item, case).where("empty_min", item.target)
 
 
 def _never(plan: Plan) -> float:

@@ -30,6 +30,7 @@ from afterload.readers.timeline import Timeline, read_timeline_file, to_csv, wit
 from afterload.readers.windows import WindowFile, read_windows_file, windows_csv
 from afterload.scenario import LoadedScenario, Scenario, load_scenario_text
 from afterload.scenario.evidence_schema import Export, Telemetry
+from afterload.scenario.load import with_files
 from afterload.scenario.overrides import annotation_at, settle
 from afterload.scenario.reference_event import FOLDER
 from afterload.units import read_instant
@@ -198,7 +199,7 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
     from_platforms, seen_later = platform_proposals(inventory, data, _outage_of(data, wishes.zone))
     from_cloud = [*cloud_proposals(inventory, data), *from_platforms]
     assigned, remarks = _assigned(read, wishes, data, from_cloud, Path(target))
-    from_metrics, missing, doubts = _metrics(assigned, data, wishes)
+    from_metrics, missing, doubts = _metrics(assigned, with_files(data, Path(target)) if assigned else data, wishes)
     timeline = Timeline.joined(item.timeline for item in read if item.timeline is not None)
     remarks += [
         *_incident_remarks(data, bool(assigned), Path(target)),

@@ -730,6 +730,17 @@ def slowed(p, s, line, failing, timed):
 
 
 @compiled
+def last_call(p, k):
+    """The last place at which any queue calls a dependency; the first where none does."""
+    last = 0
+    for u in range(p.calls.shape[0]):
+        for c in range(p.calls.shape[1]):
+            if p.calls[u, c] == k:
+                last = max(last, c)
+    return last
+
+
+@compiled
 def passes(p, s, u, c):
     """What share of a queue's items reaches its call ``c``: in series, what the calls before it serve."""
     share = 1.0
@@ -1355,17 +1366,18 @@ def look(p, s, now):
     """Which dependencies are down or reject, what still succeeds, and what all that tells."""
     seen = s.seen[0]
     seen.healthy = seen.warm = seen.within = seen.fresh = seen.empty = seen.reached = True
-    add_loads(p, s)
-    for _ in range(1 if p.calls.shape[1] < 2 else 3):
+    for c in range(max(1, p.calls.shape[1])):
+        # In series, what comes to a dependency is known when those before it are.
+        add_loads(p, s)
         for k in range(s.dependencies.shape[0]):
-            judge(p, s, k, now)
-        if p.calls.shape[1] >= 2:
-            add_loads(p, s)
+            if last_call(p, k) == c:
+                judge(p, s, k, now)
     for k in range(s.dependencies.shape[0]):
         d, x = p.dependencies[k], s.dependencies[k]
         seen.warm &= x.hit >= 0.9 * d.hit_at_rest - TINY and x.control_left <= 0.0
         seen.within &= x.load <= p.admission[0].objective_share * x.capacity * (1.0 + TINY)
         seen.healthy &= not x.collapsed
+        seen.reached &= x.passing >= 1.0
     share_out(p, s)
     charge_pools(p, s)
     for u in range(s.queues.shape[0]):

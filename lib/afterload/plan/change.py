@@ -9,7 +9,7 @@ from typing import Any
 from afterload.estimates import Estimates
 from afterload.findings.phrases import counted, quoted, where
 from afterload.plan.price import Headroom
-from afterload.plan.worth import CASES, Difference, Edit, Worth
+from afterload.plan.worth import CASES, Difference, Edit, Worth, gain_of
 from afterload.units import format_share
 
 __all__ = [
@@ -118,11 +118,10 @@ class PlanItem:
     def shortens(self) -> bool:
         """True if a drain ends sooner with it, alone or in its place, in some starting state."""
         return self.worths is not None and any(
-            way["empty_min"].gain > 1e-6
+            gain_of(way, "empty_min") > 0
             for whole in self.worths.values()
-            for worth in (whole, *whole.parts.values())
+            for worth in whole.where("empty_min").values()
             for way in (worth.alone, worth.cumulative)
-            if "empty_min" in way
         )
 
     @property

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, NEEDS_EVIDENCE, PlanItem
 from afterload.plan.objectives import MEASURE_OF, within
-from afterload.plan.worth import CASES, RATES, Difference, Measured, better
+from afterload.plan.worth import CASES, RATES, Difference, Measured, gain_of
 
 __all__ = ["First", "Miss", "first_changes", "misses"]
 
@@ -36,10 +36,17 @@ class Miss:
 
 @dataclass(frozen=True)
 class First:
-    """A line of the plan that comes first, with what it does most for; None where it is the plan's own order."""
+    """A line of the plan that comes first, and what for; no ``miss`` where it is the plan's own order.
+
+    Attributes:
+        way: every measure of the part that misses it, without and with the line.
+        alone: that is with the line alone, else with all lines above it too.
+    """
 
     item: PlanItem
     miss: Miss | None = None
+    way: Mapping[str, Difference] = field(default_factory=dict)
+    alone: bool = True
 
 
 def misses(today: Measured, objectives: Mapping[str, float]) -> list[Miss]:
@@ -83,36 +90,21 @@ def first_changes(plan: Plan, objectives: Mapping[str, float]) -> list[First]:
     for miss in misses(plan.appraisal.today[CASES[0]], objectives) if plan.appraisal is not None else ():
         best = _best(plan, miss)
         if best is not None:
-            picked.setdefault(best.id, First(best, miss))
-    rest = lines[:1]
-    drained = max(plan.open, key=lambda item: 0.0 if item.drain is None else item.drain.gain, default=None)
-    if drained is not None and drained.drain is not None and drained.drain.gain > ROUNDING_MIN:
-        rest.append(drained)
-    for item in [*rest, *lines]:
+            picked.setdefault(best.item.id, best)
+    drained = sorted(plan.open, key=lambda item: -item.drain.gain if item.drain is not None else 0.0)[:1]
+    buys = [item for item in drained if item.drain is not None and item.drain.gain > ROUNDING_MIN]
+    for item in [*lines[:1], *buys, *lines]:
         picked.setdefault(item.id, First(item))
     return sorted(list(picked.values())[:SHOWN_CHANGES], key=lambda first: lines.index(first.item))
 
 
-def _best(plan: Plan, miss: Miss) -> PlanItem | None:
+def _best(plan: Plan, miss: Miss) -> First | None:
     """The line that does most for what is missed, the first of equal ones; None where none does anything for it."""
-    for way in ("alone", "cumulative"):
-        gains = {}
-        for item in plan.open:
-            if item.worths is None:
-                continue
-            worth = item.worths[CASES[0]]
-            of_part = getattr(worth.parts.get(miss.part, worth), way)
-            if miss.measure in of_part and better(_only(of_part, miss.measure)):
-                gains[item.id] = (_gain(of_part, miss.measure), item)
-        if gains:
-            return max(gains.values(), key=lambda each: each[0])[1]
+    worths = [(item, item.worths[CASES[0]]) for item in plan.open if item.worths is not None]
+    parts = [(item, worth.parts.get(miss.part, worth)) for item, worth in worths]
+    for is_alone in (True, False):
+        found = [First(item, miss, part.alone if is_alone else part.cumulative, is_alone) for item, part in parts]
+        best = max(found, key=lambda first: gain_of(first.way, miss.measure), default=None)
+        if best is not None and gain_of(best.way, miss.measure) > 0:
+            return best
     return None
-
-
-def _only(way: Mapping[str, Difference], measure: str) -> dict[str, Difference]:
-    """One measure, with its rate where it has one."""
-    return {name: way[name] for name in (measure, RATES.get(measure, measure))}
-
-
-def _gain(way: Mapping[str, Difference], measure: str) -> tuple[float, float]:
-    return way[measure].gain, way[RATES[measure]].gain if measure in RATES else 0.0

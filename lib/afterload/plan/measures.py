@@ -39,8 +39,6 @@ NAMES: Mapping[str, tuple[str, Callable[[float], str]]] = {
 HARMS = frozenset({"collapsed_min"})
 NEVER, WITHOUT_END = "never", "without end"
 COLUMNS = ("measure", "alone", "in its place", "left out of the whole plan")
-# Parts of which a measure is told one by one; of more, those where it moves most.
-MOST_PARTS = 6
 
 
 @dataclass(frozen=True)
@@ -65,32 +63,24 @@ def measure_lines(item: PlanItem) -> MeasureLines:
     if item.worths is None:
         return MeasureLines((), ())
     rows, moved = [], set()
+    first = item.worths[CASES[0]]
     for place, case in enumerate(CASES):
         for name, (words, _) in NAMES.items():
-            before = _told(item.worths[CASES[0]], name)
-            told = _told(item.worths[case], name)
-            for part, worth in told.items():
+            worth = item.worths[case]
+            told = {
+                part: each
+                for part, each in {**worth.where(name, item.target), WHOLE: worth}.items()
+                if _moved(each, name)
+            }
+            for part, each in told.items():
                 moved.add(name)
-                if place and part in before and _same(worth, before[part], name):
+                before = first if part == WHOLE else first.parts.get(part)
+                if place and before is not None and _ways(each, name) == _ways(before, name):
                     continue
-                where = f", {case}" if place else ""
                 whose = part_name(part) or (f"all {OF_PART[name]}" if len(told) > 1 else "")
-                of = f" ({whose})" if whose else ""
-                rows.append((f"{words}{where}{of}", *(_cell(way, name) for way in worth.ways)))
+                where = f"{f', {case}' if place else ''}{f' ({whose})' if whose else ''}"
+                rows.append((f"{words}{where}", *(_cell(way, name) for way in each.ways)))
     return MeasureLines(tuple(rows), tuple(words for name, (words, _) in NAMES.items() if name not in moved))
-
-
-def _told(worth: Worth, name: str) -> dict[str, Worth]:
-    """The parts of which a measure is told, those where it moves most, then the whole: all of them where it moves."""
-    parts = {part: each for part, each in worth.parts.items() if name in each.alone and _moved(each, name)}
-    most = sorted(parts, key=lambda part: -max(_size(way, name) for way in parts[part].ways))[:MOST_PARTS]
-    found = {part: each for part, each in parts.items() if part in most}
-    return found | {WHOLE: worth} if _moved(worth, name) else found
-
-
-def part_name(part: str) -> str:
-    """The name of a part as its team calls it: ``orders`` of ``queues.orders``."""
-    return part.partition(".")[2]
 
 
 def _moved(worth: Worth, name: str) -> bool:
@@ -101,14 +91,8 @@ def _moves(way: Mapping[str, Difference], name: str) -> bool:
     return way[name].moves or (name in RATES and way[RATES[name]].moves)
 
 
-def _size(way: Mapping[str, Difference], name: str) -> float:
-    item = way[name]
-    return float("inf") if item.ended or item.endless else abs(item.bought or 0.0)
-
-
-def _same(one: Worth, other: Worth, name: str) -> bool:
-    names = (name, RATES[name]) if name in RATES else (name,)
-    return all(way[key] == before[key] for way, before in zip(one.ways, other.ways, strict=True) for key in names)
+def _ways(worth: Worth, name: str) -> list[tuple[Difference, Difference]]:
+    return [(way[name], way[RATES.get(name, name)]) for way in worth.ways]
 
 
 def still_words(lines: MeasureLines) -> str:
@@ -116,6 +100,11 @@ def still_words(lines: MeasureLines) -> str:
     if not lines.rows:
         return "Moves no measure of the recovery, in any draw."
     return f"Not moved in any draw: {'; '.join(lines.still)}." if lines.still else "Every measure moves."
+
+
+def part_name(part: str) -> str:
+    """The name of a part as its team calls it: ``orders`` of ``queues.orders``."""
+    return part.partition(".")[2]
 
 
 def endless(name: str) -> str:

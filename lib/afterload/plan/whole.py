@@ -5,21 +5,18 @@ Each line may be worth something alone and yet spoil what others buy: a plan tha
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from afterload.plan.build import Plan
 from afterload.plan.change import PlanItem
-from afterload.plan.measures import NAMES, amount, part_name
-from afterload.plan.worth import CASES, RATES, ROUNDING, WHOLE, Difference
+from afterload.plan.measures import NAMES, before_and_after, part_name
+from afterload.plan.worth import CASES, OF_PART, WHOLE, Difference, gain_of
 
-__all__ = ["Worsened", "mind", "worsened", "worsened_summary", "worsened_words"]
+__all__ = ["mind", "worsened", "worsened_words"]
 
 # Parts of which a measure is told one by one; of more, the whole.
 MOST_PARTS = 3
-# What gives the value of each measure, in one case and for one part.
-Values = Callable[[str], float | None]
 
 
 @dataclass(frozen=True)
@@ -53,66 +50,34 @@ def worsened(plan: Plan) -> tuple[Worsened, ...]:
     if plan.appraisal is None:
         return ()
     found: list[Worsened] = []
-    for case in CASES:
-        today, planned = plan.appraisal.today[case], plan.appraisal.planned[case]
+    for case, parts in plan.appraisal.whole.items():
         for name in NAMES:
-            parts = today.parts(name)
-            worse = {
-                part: (before, after)
-                for part in (parts if len(parts) > 1 else [WHOLE])
-                if _worse(name, after := planned.of(part), before := today.of(part))
-            }
-            if len(worse) > MOST_PARTS and _worse(name, planned.of(WHOLE), today.of(WHOLE)):
-                worse = {WHOLE: (today.of(WHOLE), planned.of(WHOLE))}
-            for part, (before, after) in list(worse.items())[:MOST_PARTS]:
-                cause, without = _cause(plan, case, part, name)
-                words = amount(name, before), amount(name, after), amount(name, without or after)
-                one = Worsened(case, part, name, before(name), after(name), cause, (without or after)(name), words)
-                if all(
-                    (one.part, one.measure, words[:2]) != (item.part, item.measure, item.words[:2]) for item in found
-                ):
-                    found.append(one)
+            worse = [part for part in parts if name in parts[part] and _worse(parts[part], name)]
+            several = any(part.startswith(f"{OF_PART[name]}.") for part in parts)
+            shown = [part for part in worse if (part == WHOLE) == (not several or len(worse) > MOST_PARTS + 1)]
+            for part in shown[:MOST_PARTS]:
+                way = parts[part]
+                cause, out = _cause(plan, case, part, name)
+                words = (*before_and_after(name, way), before_and_after(name, out)[0] if out else "")
+                if all((part, name, *words[:2]) != (item.part, item.measure, *item.words[:2]) for item in found):
+                    without = (out or way)[name].before if out else way[name].after
+                    found.append(Worsened(case, part, name, way[name].before, way[name].after, cause, without, words))
     return tuple(found)
 
 
-def _badness(name: str, values: Values) -> tuple[float, float]:
-    """Larger is worse; never is worst, and of counts without an end the higher rate."""
-    value = values(name)
-    worst = math.inf if value is None else value
-    return -worst if name == "lowest_share" else worst, (values(RATES[name]) or 0.0) if name in RATES else 0.0
+def _worse(way: Mapping[str, Difference], name: str) -> bool:
+    """Whether a measure gets worse, by more than rounding and in what a page shows of it."""
+    before, after = before_and_after(name, way)
+    return gain_of(way, name) < 0 and before != after
 
 
-def _worse(name: str, values: Values, others: Values) -> bool:
-    """Whether one value is worse than the other, by more than rounding and in what a page shows of them."""
-    differs = (
-        one > two + ROUNDING * max(1.0, abs(two))
-        for one, two in zip(_badness(name, values), _badness(name, others), strict=True)
-    )
-    return (
-        _badness(name, values) > _badness(name, others)
-        and any(differs)
-        and amount(name, values) != amount(name, others)
-    )
-
-
-def _cause(plan: Plan, case: str, part: str, name: str) -> tuple[PlanItem | None, Values | None]:
-    """The line that the whole plan does best without, if it does better without any."""
-    best: tuple[PlanItem | None, Values | None] = None, None
-    for item in plan.open:
-        worth = None if item.worths is None else item.worths[case]
-        worth = worth if worth is None or part == WHOLE else worth.parts.get(part)
-        if worth is None:
-            continue
-        before, after = _sides(worth.left_out)
-        if not _worse(name, after, before):
-            continue
-        if best[1] is None or _badness(name, before) < _badness(name, best[1]):
-            best = item, before
-    return best
-
-
-def _sides(way: Mapping[str, Difference]) -> tuple[Values, Values]:
-    return lambda name: way[name].before, lambda name: way[name].after
+def _cause(plan: Plan, case: str, part: str, name: str) -> tuple[PlanItem | None, Mapping[str, Difference] | None]:
+    """The line that the whole plan does best without, and both, if it does better without any."""
+    worths = [(item, item.worths[case]) for item in plan.open if item.worths is not None]
+    parts = [(item, worth if part == WHOLE else worth.parts.get(part)) for item, worth in worths]
+    ways = [(item, each.left_out) for item, each in parts if each is not None and _worse(each.left_out, name)]
+    # Each is from the plan without the line to the same whole: the further, the better without.
+    return min(ways, key=lambda each: gain_of(each[1], name), default=(None, None))
 
 
 def _change(item: Worsened) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,9 +9,10 @@ from dataclasses import dataclass
 from afterload.findings.phrases import counted
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, PlanItem
+from afterload.plan.first import First
 from afterload.plan.measures import NAMES, NEVER, WITHOUT_END, before_and_after, part_name
 from afterload.plan.price import Net, headroom_words, money
-from afterload.plan.worth import CASES, OF_PART, RATES, WHOLE, Difference, better
+from afterload.plan.worth import CASES, RATES, WHOLE, Difference, gain_of
 from afterload.scenario.coupled_schema import Costs
 from afterload.units import format_duration, format_minutes
 
@@ -42,18 +42,28 @@ def worth(item: PlanItem) -> str:
     return " ".join([*_computed(item), *(text for text in (item.bounds, item.price) if text)])
 
 
-def short_worth(item: PlanItem, part: str = WHOLE, measure: str = "") -> str:
+def short_worth(item: PlanItem, first: First | None = None) -> str:
     """What a line buys first of all, in one sentence: a drain, fresh age, another measure, or what it bounds.
 
-    Of one part and measure first where they are given and it buys some there.
+    For one of the first changes, what it does for the objective that is missed.
     """
     return (
-        _wanted(item, part, measure)
+        _missed_words(first)
         or next(_moves(item), "")
         or _first_sentence(item.bounds)
         or _first_sentence(item.price)
         or "Buys nothing by itself."
     )
+
+
+def _missed_words(first: First | None) -> str:
+    if first is None or first.miss is None:
+        return ""
+    # Of a kind of which there is one part, the whole is told.
+    parts = {} if first.item.worths is None else first.item.worths[CASES[0]].parts
+    of = _of(first.item, first.miss.part) if first.miss.part in parts else ""
+    above = "" if first.alone else "With the changes above it: "
+    return f"{above}{_bought_words(_Told(first.miss.measure, first.way, of))}"
 
 
 def buys_no_minutes(item: PlanItem) -> str:
@@ -101,7 +111,7 @@ def _prices(item: PlanItem, said: str) -> Iterator[str]:
                 )
         for name, write in (("lost", _lost_words), ("failed_direct", _failed_words)):
             for told in _tellings(item, CASES[0], name):
-                if _is_more(told):
+                if gain_of(told.way, told.name) < 0:
                     yield f"{write(told)}."
     # The price in words may be all that the short worth had to say.
     if item.price and not said.startswith(_first_sentence(item.price)):
@@ -127,7 +137,7 @@ class _Told:
         return self.of.replace(" of ", " at ", 1)
 
 
-# Parts of which a sentence tells; of more, those where most moves.
+# Parts of which a sentence tells.
 MOST_PARTS = 3
 
 
@@ -135,41 +145,13 @@ def _tellings(item: PlanItem, case: str, name: str, way: str = "alone") -> list[
     """Where a line moves a measure: at its own queue first, then where most moves; the whole where it has one part."""
     if item.worths is None:
         return []
-    worth = item.worths[case]
-    kind = OF_PART[name]
-    parts = {part: getattr(each, way) for part, each in worth.parts.items() if part.startswith(f"{kind}.")}
-    if not parts:
-        whole = _Told(name, getattr(worth, way))
-        return [whole] if _moved(whole) else []
-    found = [
-        (part == item.target, _Told(name, of_way, "" if part == item.target else f" of {part_name(part)}"))
-        for part, of_way in parts.items()
-    ]
-    found = [each for each in found if _moved(each[1])]
-    return [told for _, told in sorted(found, key=lambda each: (not each[0], -_size(each[1])))][:MOST_PARTS]
+    parts = item.worths[case].where(name, item.target)
+    found = [_Told(name, getattr(worth, way), _of(item, part)) for part, worth in parts.items()]
+    return [told for told in found if _moved(told)][:MOST_PARTS]
 
 
-def _size(told: _Told) -> float:
-    return float("inf") if told.item.ended or told.item.endless else abs(told.item.bought or 0.0)
-
-
-def _is_more(told: _Told) -> bool:
-    before, after = ((math.inf if value is None else value) for value in (told.item.before, told.item.after))
-    rate = told.way[RATES[told.name]] if told.name in RATES else None
-    return after > before or (before == after and rate is not None and rate.gain < 0)
-
-
-def _wanted(item: PlanItem, part: str, measure: str) -> str:
-    """What a line buys of one measure of one part, in a sentence."""
-    if item.worths is None or not measure:
-        return ""
-    worth = item.worths[CASES[0]]
-    each = worth if part == WHOLE or part not in worth.parts else worth.parts[part]
-    of = "" if each is worth or part == item.target else f" of {part_name(part)}"
-    for way, above in ((each.alone, ""), (each.cumulative, "With the changes above it: ")):
-        if measure in way and better({measure: way[measure]}):
-            return f"{above}{_bought_words(_Told(measure, way, of))}"
-    return ""
+def _of(item: PlanItem, part: str) -> str:
+    return "" if part in (WHOLE, item.target) else f" of {part_name(part)}"
 
 
 def _bought_words(told: _Told) -> str:
@@ -263,7 +245,7 @@ def _drain_words(told: _Told) -> str:
 def _pays_with_work(told: _Told) -> bool:
     """Whether a drain that is shorter is so because work is dropped that is done today: the price goes with the gain."""
     lost = _Told("lost", told.way)
-    return told.item.gain > ROUNDING_MIN and _moved(lost) and _is_more(lost)
+    return told.item.gain > ROUNDING_MIN and _moved(lost) and gain_of(lost.way, lost.name) < 0
 
 
 def _lost_words(told: _Told) -> str:

@@ -47,6 +47,7 @@ __all__ = [
     "appraise",
     "better",
     "edited",
+    "gain_of",
     "measured_recovery",
     "told_part",
 ]
@@ -90,6 +91,8 @@ _WHOLE_OF: Mapping[str, Any] = dict.fromkeys(MEASURES, np.max) | dict.fromkeys((
 }  # fmt: skip
 # Differences below this share of a value are those of rounding.
 ROUNDING = 1e-6
+# Parts of which a measure is told; of more, those where it moves most.
+MOST_PARTS = 6
 # An end to "never" is worth more than any number of minutes.
 NEVER_ENDED_MIN = 1e9
 
@@ -217,11 +220,8 @@ class Worth:
     def of(cls, alone: Differences, cumulative: Differences, left_out: Differences, edit: Edit) -> Worth:
         """Of the three ways, with the parts that the edit names or moves."""
         parts = {part: cls(alone[part], cumulative[part], left_out[part]) for part in alone if part != WHOLE}
-        touched = {
-            part: worth
-            for part, worth in parts.items()
-            if any(path.startswith(f"{part}.") for path in edit) or worth.moves
-        }
+        named = [part for part in parts if any(path.startswith(f"{part}.") for path in edit)]
+        touched = {part: worth for part, worth in parts.items() if part in named or worth.moves}
         return cls(alone[WHOLE], cumulative[WHOLE], left_out[WHOLE], touched)
 
     @property
@@ -239,6 +239,16 @@ class Worth:
         """True if it makes any measure better by more than rounding, alone or in its place."""
         return better(self.alone) or better(self.cumulative) or any(part.buys for part in self.parts.values())
 
+    def where(self, name: str, target: str = WHOLE) -> dict[str, Worth]:
+        """The parts that it touches of those that a measure is of: ``target`` first, then where that moves most.
+
+        The whole where there is one of the kind, or none is touched.
+        """
+        parts = {part: each for part, each in self.parts.items() if part.startswith(f"{OF_PART[name]}.")}
+        moved = {part: max(abs(gain_of(way, name)) for way in each.ways) for part, each in parts.items()}
+        order = sorted(parts, key=lambda part: (part != target, -moved[part]))
+        return {part: parts[part] for part in order[:MOST_PARTS]} or {WHOLE: self}
+
     def told(self, name: str, target: str = WHOLE) -> tuple[str, Difference]:
         """The part of which a measure is told alone, and what it is there: see :func:`told_part`."""
         alone = {WHOLE: self.alone} | {part: worth.alone for part, worth in self.parts.items()}
@@ -251,39 +261,40 @@ def told_part(alone: Differences, name: str, target: str = WHOLE) -> str:
 
     The whole where there is one queue, and where none moves.
     """
-    gains = {part: measures[name].gain for part, measures in alone.items() if part != WHOLE and name in measures}
-    best = max(gains, key=lambda part: gains[part], default=WHOLE)
-    if target in gains and (gains[target] > ROUNDING or gains[best] <= ROUNDING):
+    gains = {part: gain_of(way, name) for part, way in alone.items() if part != WHOLE and name in way}
+    most = max(gains, key=lambda part: gains[part], default=WHOLE)
+    least = min(gains, key=lambda part: gains[part], default=WHOLE)
+    if target in gains and (gains[target] > 0 or gains[most] <= 0):
         return target
-    if best != WHOLE and gains[best] <= ROUNDING:
-        best = min(gains, key=lambda part: gains[part])
-    return best if best != WHOLE and abs(gains[best]) > ROUNDING else WHOLE
+    if gains.get(most, 0.0) > 0:
+        return most
+    return least if gains.get(least, 0.0) < 0 else WHOLE
 
 
-def better(measures: Mapping[str, Difference]) -> bool:
-    """True if any of the measures is better with the change than without it."""
-    return any(_better(item, name) for name, item in measures.items() if name in MEASURES)
+def gain_of(way: Mapping[str, Difference], name: str) -> float:
+    """How much better a measure gets, below zero for worse; 0 for rounding. Of two counts without an end the rates differ."""
+    item = way[name]
+    if name in RATES and item.before is None and item.after is None:
+        return gain_of(way, RATES[name])
+    gain = -item.gain if name == "lowest_share" else item.gain
+    return gain if abs(gain) > ROUNDING * max(1.0, abs(item.before or 0.0)) else 0.0
 
 
-def _better(item: Difference, name: str) -> bool:
-    if item.ended:
-        return True
-    bought = item.bought
-    if bought is None:
-        return False
-    gain = -bought if name == "lowest_share" else bought
-    return gain > ROUNDING * max(1.0, abs(item.before or 0.0))
+def better(way: Mapping[str, Difference]) -> bool:
+    """True if any measure gets better by more than rounding."""
+    return any(gain_of(way, name) > 0 for name in way if name in MEASURES)
 
 
 @dataclass(frozen=True, eq=False)
 class Appraisal:
     """Every change of a plan in both starting states. ``worths`` is by place in the plan, then by case.
 
-    ``failed`` says for each place whose edit the scenario refused why.
+    ``whole`` is today against all of them together. ``failed`` says for each place whose edit the scenario refused why.
     """
 
     today: Mapping[str, Measured]
     planned: Mapping[str, Measured]
+    whole: Mapping[str, Differences]
     worths: tuple[Mapping[str, Worth], ...]
     failed: Mapping[int, str]
     draws: int
@@ -416,7 +427,8 @@ class Appraiser:
             )
         today = {case: self._measure((), case) for case in CASES}
         planned = {case: self._measure(whole, case) for case in CASES}
-        return Appraisal(today, planned, tuple(worths), failed, self.draws)
+        moved = {case: self._differ((), whole, case) for case in CASES}
+        return Appraisal(today, planned, moved, tuple(worths), failed, self.draws)
 
     def _key(self, edits: Sequence[Edit]) -> Key:
         numbers = []
