@@ -3,7 +3,7 @@
     python tools/bench_plan.py [--rounds N]
 
 The plan: 20 entries or more of the catalogue to do, each simulated alone, in its place and left out, in both starting states,
-with 100 draws of uncertain inputs; on one core, in processor seconds. Terraform: a plan of 50 MB as ``terraform show -json``
+with 1,000 draws of uncertain inputs; on one core, in processor seconds. Terraform: a plan of 50 MB as ``terraform show -json``
 prints it, beside Python's own json, which reads the text and understands nothing of it.
 """
 

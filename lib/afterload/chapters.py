@@ -180,19 +180,19 @@ class Workbook(Results):
 
     def backlog_answer(self) -> Prose:
         """Each queue in words."""
-        return backlog.backlog_answer(self.estimates, self.recovery)
+        return backlog.backlog_answer(self.estimates)
 
     def backlog(self) -> Shown:
         """Items waiting over time."""
-        return _sized(backlog.backlog_figure(self.estimates, self.recovery))
+        return _sized(backlog.backlog_figure(self.estimates))
 
     def first_attempt_age(self) -> Shown:
         """Age of work at its first attempt over time."""
-        return _sized(backlog.age_figure(self.estimates, self.recovery))
+        return _sized(backlog.age_figure(self.estimates))
 
     def catch_up(self) -> Shown:
         """Drain time against service rate."""
-        return _sized(backlog.catch_up_figure(self.estimates, self.recovery))
+        return _sized(backlog.catch_up_figure(self.estimates))
 
     def dependency_load(self) -> Shown:
         """What the drain asks of its dependency."""

@@ -133,19 +133,17 @@ def check(file: str | None, example: str | None, overrides: tuple[str, ...]) -> 
     loaded = load_scenario(_example_path(example) if example is not None else str(file), overrides)
     from afterload.estimates import estimate
     from afterload.figures.answer import spread_sentences
-    from afterload.figures.recovery import dependency_sentences, differing_queues, differing_sentences
+    from afterload.figures.recovery import dependency_sentences, losing_sentences
     from afterload.figures.summary import summary
-    from afterload.recovery.build import couple
     from afterload.recovery.result import estimate_recovery
 
     estimates = estimate(loaded)
-    coupling = couple(loaded)
-    recovery = None if coupling is None else estimate_recovery(coupling)
-    echo("\n".join(summary(estimates, differing_queues(recovery, estimates.queues))))
+    recovery = None if estimates.coupling is None else estimate_recovery(estimates.coupling)
     lines = (
+        *summary(estimates),
         *dependency_sentences(recovery),
+        *losing_sentences(recovery),
         *spread_sentences(estimates, recovery),
-        *differing_sentences(recovery, estimates.queues),
     )
     for line in lines:
         echo(line)

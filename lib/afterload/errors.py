@@ -8,6 +8,7 @@
     │   ├── ScenarioError         a scenario file has one or more problems
     │   ├── OverrideError         a single-value override is wrong
     │   ├── ParameterError        a notebook parameter is unknown or of a wrong kind
+    │   ├── UnsupportedError      a file is of no kind that is read
     │   └── NotFoundError         a file, example or chapter does not exist
     ├── ModelError                a model was asked for something without meaning  exit 3
     ├── ChapterError              chapters failed; the packet of the rest exists   exit 4
@@ -47,6 +48,7 @@ __all__ = [
     "ParameterError",
     "ScenarioError",
     "UnitError",
+    "UnsupportedError",
 ]
 
 
@@ -64,6 +66,14 @@ class InputError(AfterloadError):
     """Something that a person gave is wrong."""
 
     exit_code = 3
+
+
+class UnsupportedError(InputError):
+    """A file is of no kind that is read; ``holds`` says what it holds, in words that fit after "holds"."""
+
+    def __init__(self, name: str, holds: str) -> None:
+        super().__init__(f"{name}: unsupported file: holds {holds}")
+        self.holds = holds
 
 
 class UnitError(InputError, ValueError):

@@ -5,25 +5,22 @@ Every estimate carries its doubts: what was assumed, and what makes a figure a l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from afterload.errors import ApproximationWarning, LowerBoundWarning
-from afterload.model.backlog import (
-    BacklogRecovery,
-    QueueLoad,
-    catch_up_rate_per_min,
-    recover,
-)
+from afterload.model.backlog import catch_up_rate_per_min
 from afterload.model.launches import BucketLimits, Launches, launch, removal_time_s
+from afterload.model.queues import QueueLoad
 from afterload.model.retries import RetryStack, stack
+from afterload.recovery.build import Coupling, couple
+from afterload.recovery.course import QueueRecovery, queue_recovery
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.inputs import queue_inputs
-from afterload.recovery.rates import CapEstimate, estimate_cap, stream_of
-from afterload.recovery.service import busiest_shard
+from afterload.recovery.rates import CapEstimate, consumers, consumers_rate, estimate_cap
 from afterload.scenario import CallStack, Fleet, LoadedScenario, Queue
-from afterload.scenario.schema import StreamShards
 from afterload.units import format_duration, format_rate
 
 __all__ = [
@@ -43,48 +40,39 @@ NEAR_RETENTION = 0.8
 
 @dataclass(frozen=True)
 class QueueEstimate:
-    """The recovery of one queue. ``decisive`` is the recovery that decides: the slowest shard's for a stream."""
+    """The recovery of one queue with everything acting on it.
+
+    ``catch_up_rate_per_min`` is the service rate that its work takes for the objective; ``rejected`` what the outage refused.
+    """
 
     name: str
     queue: Queue
     load: QueueLoad
-    recovery: BacklogRecovery
-    slowest: BacklogRecovery | None
+    recovery: QueueRecovery
     catch_up_rate_per_min: float
     rejected: float
     cap: CapEstimate | None
     doubts: tuple[Doubt, ...]
-    shard_load: QueueLoad | None = None
-
-    @property
-    def shards(self) -> int:
-        """Shards that share the service rate evenly; 1 for a queue that is not a stream."""
-        return self.queue.stream.shards if self.queue.stream is not None else 1
 
     @property
     def service_rate_now_per_min(self) -> float:
         """What the consumers sustain today, cap, ramp and batches of a stream included."""
-        return self.shards * self.decisive.service_rate_per_min
-
-    @property
-    def decisive(self) -> BacklogRecovery:
-        """The recovery that decides when the queue is back."""
-        return self.slowest or self.recovery
+        return consumers_rate(self.queue)
 
     @property
     def drain_min(self) -> float | None:
         """Minutes from the restore to an empty backlog; None: never at these rates."""
-        return self.decisive.drain_min
+        return self.recovery.drain_min
 
     @property
     def fresh_age_back_min(self) -> float | None:
         """Minutes from the restore to first-attempt age at baseline; None: never at these rates."""
-        return self.decisive.fresh_age_back_min
+        return self.recovery.fresh_age_back_min
 
     @property
     def stale_min(self) -> float | None:
         """Minutes of stale processing, outage and drain together; None: without end at these rates."""
-        return self.decisive.stale_min
+        return self.recovery.stale_min
 
     @property
     def expired_recorded(self) -> float:
@@ -136,6 +124,7 @@ class Estimates:
     queues: Mapping[str, QueueEstimate]
     stacks: Mapping[str, StackEstimate]
     fleets: Mapping[str, FleetEstimate]
+    coupling: Coupling | None = None
 
     @cached_property
     def worst_queue(self) -> QueueEstimate | None:
@@ -157,57 +146,70 @@ class Estimates:
 
 def estimate(loaded: LoadedScenario) -> Estimates:
     """Compute everything that a scenario holds."""
-    scenario = loaded.scenario
+    scenario, coupling = loaded.scenario, couple(loaded)
     return Estimates(
         loaded,
-        {name: estimate_queue(loaded, name) for name in scenario.queues},
+        {} if coupling is None else {name: _queue(coupling, name) for name in scenario.queues},
         {name: estimate_stack(name, item) for name, item in scenario.call_stacks.items()},
         {name: estimate_fleet(name, item) for name, item in scenario.fleets.items()},
+        coupling,
     )
 
 
 def estimate_queue(
     loaded: LoadedScenario, name: str, queue: Queue | None = None, others: Mapping[str, Queue] | None = None
 ) -> QueueEstimate:
-    """The recovery of one queue of a scenario.
+    """The recovery of one queue of a scenario, beside all that acts on it.
 
     Parameters:
         loaded: the scenario.
         name: the name of the queue.
         queue: a changed one to compute in its place.
-        others: the queues to share the dependency with, by name; those of the scenario if not given.
+        others: other queues in place of those of the scenario, by name.
     """
-    scenario = loaded.scenario
-    queue = queue or scenario.queues[name]
-    inputs = queue_inputs(loaded, name, queue)
+    changed = {**(others or {}), **({} if queue is None else {name: queue})}
+    if changed:
+        queues = {**loaded.scenario.queues, **changed}
+        loaded = replace(loaded, scenario=loaded.scenario.model_copy(update={"queues": queues}))
+    coupling = couple(loaded)
+    assert coupling is not None
+    return _queue(coupling, name)
+
+
+def _queue(coupling: Coupling, name: str) -> QueueEstimate:
+    loaded, place = coupling.loaded, coupling.queues.index(name)
+    queue, inputs = loaded.scenario.queues[name], queue_inputs(loaded, name)
     load, doubts = inputs.load, list(inputs.doubts)
-    recovery = recover(load)
-    shard = busiest_shard(load, queue, doubts)
-    slowest = None if shard is None else recover(shard)
-    objective = loaded.scenario.recovery_objective_min
-    catch_up = catch_up_rate_per_min(shard or load, objective)
-    if shard is not None and queue.stream is not None:
-        catch_up *= queue.stream.shards
-        _batch_doubt(queue.stream, catch_up, doubts)
-    _retention_doubt(slowest or recovery, load.retention_min, doubts)
-    _growth_doubt(slowest or recovery, load.max_age_min, load.retention_min, doubts)
+    recovery = queue_recovery(coupling.course, place, load)
+    # The busiest set of partitions decides.
+    lane = coupling.system.queues[place].lanes[0]
+    busiest = replace(
+        load, arrivals=load.arrivals.scaled(lane.arrival_share), backlog_before=load.backlog_before * lane.arrival_share,
+        served_in_outage_per_min=load.served_in_outage_per_min * lane.service_share,
+    )  # fmt: skip
+    catch_up = catch_up_rate_per_min(busiest, loaded.scenario.recovery_objective_min) / lane.service_share
+    if queue.stream is not None:
+        _stream_doubts(queue, catch_up, doubts)
+    _retention_doubt(recovery, load.retention_min, doubts)
+    _growth_doubt(recovery, load.max_age_min, load.retention_min, doubts)
     _sharing_doubt(loaded.scenario.queues, queue, doubts)
     return QueueEstimate(
         name=name,
         queue=queue,
         load=load,
         recovery=recovery,
-        slowest=slowest,
         catch_up_rate_per_min=catch_up,
         rejected=inputs.rejected,
-        cap=estimate_cap(scenario.model_copy(update={"queues": {**(others or scenario.queues), name: queue}}), name),
+        cap=estimate_cap(loaded.scenario, name),
         doubts=tuple(doubts),
-        shard_load=shard,
     )
 
 
-def _batch_doubt(shape: StreamShards, wanted_per_min: float, doubts: list[Doubt]) -> None:
-    bound = stream_of(shape).service_rate_per_min
+def _stream_doubts(queue: Queue, wanted_per_min: float, doubts: list[Doubt]) -> None:
+    if queue.stream is not None and queue.stream.batch_size is not None and queue.stream.retries is None:
+        words = "retries of a failing batch have no end: one record that always fails blocks its shard until it expires"
+        doubts.append(Doubt(LowerBoundWarning, words))
+    bound = consumers(queue).bounds.get("batches", math.inf)
     if wanted_per_min > bound * (1 + 1e-9):
         words = (
             f"batches allow {format_rate(bound)} over all shards, less than the {format_rate(wanted_per_min)} that the "
@@ -217,7 +219,7 @@ def _batch_doubt(shape: StreamShards, wanted_per_min: float, doubts: list[Doubt]
 
 
 def _growth_doubt(
-    recovery: BacklogRecovery, age_limit: float | None, retention: float | None, doubts: list[Doubt]
+    recovery: QueueRecovery, age_limit: float | None, retention: float | None, doubts: list[Doubt]
 ) -> None:
     acting = min((limit for limit in (age_limit, retention) if limit is not None), default=None)
     if recovery.peak_backlog is None and acting is not None:
@@ -228,7 +230,7 @@ def _growth_doubt(
         doubts.append(Doubt(LowerBoundWarning, words))
 
 
-def _retention_doubt(recovery: BacklogRecovery, retention: float | None, doubts: list[Doubt]) -> None:
+def _retention_doubt(recovery: QueueRecovery, retention: float | None, doubts: list[Doubt]) -> None:
     if retention is None:
         return
     oldest = recovery.max_age_min

@@ -68,7 +68,7 @@ def estimate_replays(estimates: Estimates) -> Iterator[ReplayEstimate]:
 
 def _replay(estimates: Estimates, name: str, item: QueueEstimate, given: Idempotency) -> ReplayEstimate:
     # Work that calls nothing has no call that could fail and be tried again.
-    tries = given.tries or (round(queue_attempts(estimates.loaded.scenario, name)) if item.queue.dependency else 1)
+    tries = given.tries or (round(queue_attempts(estimates.loaded.scenario, name)) if item.queue.all_calls else 1)
     duplicates = duplicates_without_keys(
         given.failure_share,
         tries,
@@ -90,7 +90,7 @@ def _replay(estimates: Estimates, name: str, item: QueueEstimate, given: Idempot
         # comes last.
         oldest = item.load.outage_min + item.drain_min
     else:
-        oldest = item.decisive.max_age_min
+        oldest = item.recovery.max_age_min
     life = given.key_life_min
     has_cover = life is not None and in_order and (items is not None or given.oldest_replay_min is not None)
     cover = key_cover_from_pieces(first / 60, last / 60, served, life / 60) if has_cover and life else None
@@ -100,14 +100,12 @@ def _replay(estimates: Estimates, name: str, item: QueueEstimate, given: Idempot
 def _ages(item: QueueEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ages in minutes at the ends of each piece of the drain, and the items that leave the queue in it.
 
-    In order of arrival the item in turn is the one served, and between two points of the curves it ages evenly. Of a
-    stream, the busiest shard, scaled to all items.
+    In order of arrival the item in turn is the one served, and between two points of the curves it ages evenly.
     """
-    course, load = item.decisive, item.shard_load or item.load
+    course, load = item.recovery, item.load
     kept = course.times_min >= load.outage_min
     times, ages, waiting = course.times_min[kept], course.first_attempt_age_min[kept], course.backlog[kept]
     arrived = np.asarray(load.arrivals.cumulative(times), dtype=np.float64)
     left = np.maximum(0.0, np.diff(arrived) - np.diff(waiting))
     flows = np.diff(times) > 0.0
-    whole = item.recovery.served / course.served if course.served > 0 else 1.0
-    return ages[:-1][flows], ages[1:][flows], left[flows] * whole
+    return ages[:-1][flows], ages[1:][flows], left[flows]

@@ -83,7 +83,7 @@ def bare_record(team: str, **given: Any) -> dict[str, Any]:
     return {
         "record": 1, "id": team.lower().replace(" ", "-"), "team": team, "owner": None, "services": ["sqs-lambda"],
         "incident": "loss", "outage_min": 172.0, "hypothetical": False, "input_sha256": "0" * 64, "objective_min": 240.0,
-        "met": False, "verdicts": [], "results": results, "plan": [], "together": None,
+        "met": False, "verdicts": [], "results": results, "plan": [],
         "costs": None, "shares": shares, "links": {}, **given,
     }  # fmt: skip
 

@@ -332,18 +332,24 @@ def test_sums_over_other_teams_say_over_how_many(bare: Make) -> None:
     assert "Ledger" in words
 
 
-def test_changes_that_buy_only_together(bare: Make, line: Make) -> None:
-    plan = [line(id=f"drain-cap:queues.{name}", bought_min=0.0) for name in "ab"]
-    together = {
-        "lines": [item["id"] for item in plan], "stale_bought_min": 337.0, "bought_min": 300.0, "stale_ends_never": False,
-        "ends_never": False, "lost_more": 500.0,
-    }  # fmt: skip
-    words = words_of(build_portfolio([bare("A", plan=plan, together=together)]))
-    assert "Drain cap, at 2 places only together: 337 min stale; drops 500 items" in words
-    assert "only with others at 1 team" in words
-    more = line("more-consumers", bought_min=0.0, stale_bought_min=0.5)
-    words = words_of(build_portfolio([bare("A", plan=[*plan, more], together=together)]))
-    assert "together: 337 min stale; drops 500 items; alone at most 0.5 min stale" in words
+def test_the_top_changes_are_those_for_what_is_missed(bare: Make, line: Make) -> None:
+    plan = [line(id=f"fresh-first:queues.{name}", change="fresh-first", title="Fresh first", stale_bought_min=minutes)
+            for name, minutes in (("a", 230.0), ("b", 0.0))]  # fmt: skip
+    first = [
+        {
+            "line": item["id"],
+            "part": item["target"],
+            "measure": "fresh_min",
+            "alone": alone,
+            "before": before,
+            "after": 10.0,
+        }
+        for item, alone, before in zip(plan, (True, False), (240.0, None), strict=True)
+    ]
+    more = line("more-consumers", bought_min=900.0, stale_bought_min=900.0)
+    words = words_of(build_portfolio([bare("A", plan=[*plan, more], first=first)]))
+    assert "Fresh first, at 2 places" in words
+    assert "jobs: 240 min to 10 min; jobs: never to 10 min with the changes above it; at most 230 min stale" in words
 
 
 def test_hostile_text_stays_text(bare: Make, queue: Make, fleet: Make, line: Make) -> None:

@@ -100,18 +100,6 @@ def test_what_a_change_drops_is_summed_apart_from_what_it_keeps(bare: Make, line
     assert (second.id, second.bought_min, second.lost_more, second.lost_fewer) == ("age-limit", 310, 188_400, 400)
 
 
-def test_changes_that_buy_only_together_are_counted_apart(bare: Make, line: Make) -> None:
-    plan = [line(id=f"drain-cap:queues.{name}", bought_min=0.0) for name in "ab"]
-    together = {
-        "lines": [item["id"] for item in plan], "stale_bought_min": 337.06, "bought_min": 300.0, "stale_ends_never": False,
-        "ends_never": False, "lost_more": 0.0,
-    }  # fmt: skip
-    portfolio = build_portfolio([bare("A", plan=plan, together=together), bare("B", plan=plan)])
-    (seen,) = portfolio.changes
-    assert (seen.teams, seen.buying_teams, seen.together_teams) == (2, 0, 1)
-    assert [row.together is None for row in portfolio.rows] == [False, True]
-
-
 def test_rows_say_which_shared_limits_are_broken(bare: Make, queue: Make) -> None:
     here = {"account": "1", "region": "r", "queues": [queue(cap_concurrency=600)]}
     portfolio = build_portfolio([bare("A", shares=here), bare("B", shares=here), bare("C")])

@@ -177,3 +177,43 @@ def test_the_same_first_import_can_be_run_again(afterload, files):
     moved = afterload(*[item.replace("03-03T", "03-04T") if isinstance(item, str) else item for item in given])
     assert moved.code == 0
     assert "Drifted" not in moved.out
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+def test_a_timeline_goes_into_a_scenario_without_one(afterload, files, options):
+    path = files / "t.yaml"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if "timeline:" not in line))
+    before = path.read_text()
+    (files / "events.csv").write_text("at,event\n2026-03-03T10:00Z,database down\n2026-03-03T11:35Z,database up\n")
+    done = afterload("import", files / "events.csv", "-o", path, *options)
+    assert done.code == 0, done.err
+    assert "incident.timeline  t-timeline.csv" in done.out
+    if options:
+        assert (path.read_text(), sorted(item.name for item in files.glob("t*"))) == (before, ["t.yaml"])
+    else:
+        assert [event.event for event in load_scenario(path).timeline] == ["database down", "database up"]
+
+
+def test_a_timeline_without_entries_is_no_success(afterload, files):
+    (files / "t.md").write_text("| Time | Event |\n| --- | --- |\n| 20262-01-16 12:00 | a year too long |\n")
+    done = afterload("import", files / "t.md", "-o", files / "t.yaml")
+    assert (done.code, done.out) == (3, "")
+    assert "t.md: nothing of it can be read.\n- line 3: '20262-01-16 12:00' is not a time" in done.err
+
+
+def test_impact_windows_become_a_file_beside_the_scenario(afterload, files):
+    path = files / "t.yaml"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if "impacts:" not in line))
+    rows = "a,2025-10-20T07:00Z,2025-10-20T10:10Z,major\nb,2025-10-20T07:00Z,,minor\n"
+    (files / "w.csv").write_text(f"title,downtime_start,downtime_end,impact\n{rows}")
+    done = afterload("import", files / "w.csv", "-o", path)
+    assert done.code == 0, done.err
+    assert "w.csv: impact windows (1)." in done.out
+    assert "w.csv line 3: refused: 'b' has no end" in done.out
+    assert [(window.service, window.impact) for window in load_scenario(path).impacts] == [("a", "major")]
+    (files / "w.csv").write_text("title,downtime_start,downtime_end,impact\nb,2025-10-20T07:00Z,,minor\n")
+    refused = afterload("import", files / "w.csv", "-o", path)
+    assert (refused.code, refused.out) == (3, "")
+    assert "w.csv: nothing of it can be read.\n- line 2: 'b' has no end" in refused.err

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from afterload.arrivals import arrival_profile
+from afterload.model.coupled import simulate
+from afterload.recovery.build import couple
 from afterload.scenario import LoadedScenario
 
 Load = Callable[..., LoadedScenario]
@@ -172,3 +174,81 @@ def test_uneven_rows_weigh_by_how_long_they_hold(load: Load) -> None:
     # The last row holds for the usual step, 15 min.
     assert made.cumulative(45) == 1000 + 8000 + 15 * 700
     assert made.mean_tail_per_min == pytest.approx((1000 + 8000 + 15 * 700) / 45)
+
+
+ZONES = ["America/New_York", "Europe/Berlin", "Australia/Adelaide", "Australia/Lord_Howe", "Pacific/Apia"]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize(
+    "day", ["2025-10-25T13:10", "2025-11-01T22:10", "2026-03-07T22:10", "2026-03-28T23:30", "2026-06-11T05:45"]
+)
+def test_hours_follow_the_clock_through_every_change_of_a_year(load: Load, zone: str, day: str) -> None:
+    origin = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    made, _ = profile(load(DAILY, zone=zone), origin)
+    minutes = np.arange(0, 380 * 1440, 7) + 0.5
+    local = (origin + timedelta(minutes=float(minute)) for minute in minutes)
+    expected = [HOURLY[at.astimezone(ZoneInfo(zone)).hour] for at in local]
+    assert made.rate_at(minutes).tolist() == expected
+    assert made.cycle_min == 1440
+    assert made.mean_tail_per_min == pytest.approx(np.mean(HOURLY), rel=1e-12)
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("days", [1, 3, 14])
+@pytest.mark.parametrize("start", ["2025-10-20", "2025-11-01", "2026-03-05"])
+def test_a_series_goes_on_by_the_clock_through_its_changes(load: Load, zone: str, days: int, start: str) -> None:
+    """Also where the clock changes within the series: an hour that is missing there is that of the time before it."""
+    begin = datetime.fromisoformat(start).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    end = (datetime.fromisoformat(start) + timedelta(days=days)).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    count = round((end - begin) / timedelta(minutes=30))
+    rates = [float(50 + (i * 53) % 307) for i in range(count)]
+    made, _ = profile(load(SERIES, zone=zone, arrivals=csv(30, count, lambda i: rates[i], start=begin)), end)
+    span = 30 * count
+    cycle = timedelta(minutes=10_080 * (span // 10_080) if span >= 10_080 else 1440 * (span // 1440))
+    if not cycle:
+        assert made.cycle_min is None
+        return
+    last = end.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+    for minute in range(5, 200 * 1440, 601):
+        wall = (end + timedelta(minutes=minute)).astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+        while wall >= last:
+            wall -= cycle
+        instant = wall.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+        expected = rates[max(0, int((instant - begin) / timedelta(minutes=30)))]
+        assert made.rate_at(minute) == expected, (minute, wall)
+
+
+DRAINS = """\
+queues:
+  q: {{arrival_rate: {rate}, service_rate: 720/min}}
+"""
+BUSY = [2000 if 9 <= hour < 17 else 600 for hour in range(24)]
+
+
+@pytest.mark.parametrize(
+    ("zone", "trigger", "restored_at", "minutes"),
+    [
+        ("America/New_York", "2025-11-01T22:10-04:00", "2025-11-02T00:00-04:00", 550),
+        ("Europe/Berlin", "2025-10-25T22:10+02:00", "2025-10-26T00:00+02:00", 550),
+        # An hour less until nine: what 66,000 / 120 would take is not there, and 08:59 leaves 8,400.
+        ("America/New_York", "2026-03-07T22:10-05:00", "2026-03-08T00:00-05:00", None),
+        ("Europe/Berlin", "2026-03-28T22:23+01:00", "2026-03-29T00:00+01:00", None),
+        # 57,000 are worked off within the eight hours, 57,600 are not.
+        ("Europe/Berlin", "2026-03-28T22:25+01:00", "2026-03-29T00:00+01:00", 475),
+    ],
+)
+@pytest.mark.parametrize("is_series", [False, True])
+def test_a_drain_over_a_change_of_the_clock_ends_by_it(
+    load: Load, zone: str, trigger: str, restored_at: str, minutes: float | None, is_series: bool
+) -> None:
+    begin = (datetime.fromisoformat(trigger) - timedelta(days=8)).replace(hour=0, minute=0)
+    rows = csv(60, 7 * 24, lambda i: BUSY[i % 24], start=begin)
+    rate = "{series: arrivals.csv}" if is_series else f"{{hour_of_day_per_min: {BUSY}}}"
+    head = {"zone": zone, "trigger": trigger, "restored_at": restored_at}
+    coupling = couple(load(DRAINS.format(rate=rate), **head, arrivals=rows))
+    assert coupling is not None
+    result = simulate(coupling.system)
+    expected = np.nan if minutes is None else minutes
+    assert result.drain_min[0, 0] == pytest.approx(expected, nan_ok=True)
+    assert bool(result.never[0]) == (minutes is None)

@@ -2,20 +2,90 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from afterload.chapters import Workbook
-from afterload.recovery.build import UNCERTAIN, couple
+from afterload.model.coupled import simulate
+from afterload.recovery.build import couple
 from afterload.scenario import load_scenario
 from afterload.scenario.ranges import RANGED
 
 ORDERS = "builtin:scenarios/orders.yaml"
 
 
-def test_what_can_have_a_range_is_what_the_model_can_vary():
-    assert {part: set(fields) for part, fields in UNCERTAIN.items() if part != "incident"} == {
+EVERYTHING = """\
+dependencies:
+  d:
+    tested_rate: 3000/min
+    operate_up_to: 3500/min
+    direct_rate: 300/min
+    throttles_at: 5000/min
+    control_rate: 60/min
+    control_backlog: 100
+    attempts_while_failing: 2
+    goodput_while_collapsed: 20 %
+    cache: {hit_rate: 50 %, hit_rate_at_restore: 10 %, fill_time: 20 min}
+queues:
+  q:
+    arrival_rate: 600/min
+    service_rate: 1200/min
+    backlog_before: 100
+    age_limit: 600 min
+    superseded_share: 10 %
+    item_time: 1 s
+    consumers: {number: 10, at_once: 3}
+    connection_pool: {connections: 20, hold_time: 500 ms}
+    start_spread: 2 min
+    attempts_while_failing: 3
+    dependency: d
+    fleet: f
+fleets:
+  f: {running: 90, needed: 100, launches_from: 10 min}
+"""
+
+
+def ends(path, likely):
+    """A range around a likely value, as a person would write it."""
+    unit = "/min" if path.endswith(("_rate", "_at", "up_to")) else ""
+    unit = " min" if path.endswith(("time", "limit", "spread", "launches_from")) else unit
+    low = max(1.0, 0.8 * likely) if "attempts" in path else 0.8 * likely
+    return {"low": f"{low:.15g}{unit}" if unit else low, "high": f"{1.2 * likely:.15g}{unit}" if unit else 1.2 * likely}
+
+
+def test_every_field_that_can_have_a_range_is_an_input_of_the_model(load):
+    likely = {
+        "dependencies.d": {
+            "tested_rate": 3000, "operate_up_to": 3500, "direct_rate": 300, "capacity": 0, "throttles_at": 5000,
+            "control_rate": 60, "control_backlog": 100, "attempts_while_failing": 2, "goodput_while_collapsed": 0.2,
+            "cache.hit_rate_at_restore": 0.1, "cache.fill_time": 20,
+        },
+        "queues.q": {
+            "arrival_rate": 600, "service_rate": 1200, "backlog_before": 100, "age_limit": 600, "superseded_share": 0.1,
+            "consumers.number": 10, "connection_pool.connections": 20, "start_spread": 2, "attempts_while_failing": 3,
+        },
+        "fleets.f": {"running": 90, "needed": 100, "launches_from": 10},
+    }  # fmt: skip
+    assert {head.split(".")[0]: set(fields) for head, fields in likely.items()} == {
         part: set(fields) for part, fields in RANGED.items()
     }
+    paths = {f"{head}.{field}": value for head, fields in likely.items() for field, value in fields.items() if value}
+    lines = "".join(f"  {path}: {ends(path, value)}\n" for path, value in paths.items())
+    coupling = couple(load(f"{EVERYTHING}uncertain:\n{lines}"))
+    assert coupling is not None
+    assert {coupling.labels[key] for key in coupling.ranges} == set(paths)
+    for key, found in coupling.ranges.items():
+        held = getattr(coupling.system, PARTS_OF[key.kind])[key.place]
+        value = getattr(held, key.name, getattr(getattr(held, "load", held), key.name, None))
+        value = 1.0 if key.name == "arrivals" else value
+        assert (found.low, found.likely, found.high) == pytest.approx((0.8 * value, value, 1.2 * value)), key
+    result = simulate(
+        coupling.system, {key: np.array([found.low, found.high]) for key, found in coupling.ranges.items()}
+    )
+    assert np.isfinite(result.backlog_at_restore).all()
+
+
+PARTS_OF = {"queue": "queues", "dependency": "dependencies", "fleet": "fleets"}
 
 
 def test_an_assumption_of_the_coupled_model_is_shown():

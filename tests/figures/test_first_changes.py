@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from afterload.estimates import estimate
-from afterload.figures.answer import answer, first_changes
+from afterload.figures.answer import answer
 from afterload.figures.plan import plan_details, plan_table
-from afterload.plan import DO, Plan, build_plan
+from afterload.plan import DO, Plan, PlanItem, build_plan
+from afterload.plan.first import first_changes
 from afterload.plan.wording import short_worth
 from afterload.plan.worth import CASES
 from afterload.scenario import load_scenario
+from afterload.units import format_minutes
 
 
 @pytest.fixture(scope="module", params=["orders", "checkout-api", "render-fleet", "payments"])
@@ -22,8 +24,12 @@ def plan(request: pytest.FixtureRequest) -> Plan:
     return build_plan(estimate(load_scenario(f"builtin:scenarios/{request.param}.yaml")), draws=2)
 
 
+def firsts(plan: Plan, **objectives: float) -> list[PlanItem]:
+    return [first.item for first in first_changes(plan, objectives or {"fresh": 240.0})]
+
+
 def test_the_first_line_and_what_buys_most_are_among_them(plan: Plan) -> None:
-    shown = first_changes(plan)
+    shown = firsts(plan)
     assert len(shown) == 3
     assert shown[0] == plan.open[0]
     timed = [item for item in plan.open if item.bought_min]
@@ -53,7 +59,7 @@ def first_lines(text: str) -> list[str]:
 def test_each_of_them_shows_its_price_or_the_loss_beside_its_gain(plan: Plan) -> None:
     # The words of the changes are those of their plan, whatever the scenario beside it.
     estimates = estimate(load_scenario("builtin:scenarios/orders.yaml"))
-    for item, line in zip(first_changes(plan), first_lines(answer(estimates, plan).text), strict=True):
+    for item, line in zip(firsts(plan), first_lines(answer(estimates, plan).text), strict=True):
         if item.status != DO:
             continue
         assert line.count("Price: ") + line.count(" at the price of ") == 1
@@ -92,12 +98,15 @@ def test_a_price_without_minutes_is_told(tmp_path: Path) -> None:
     )
     item = next(item for item in plan.open if item.change == "age-limit")
     assert item.worths is not None
-    lost = item.worths[CASES[0]].alone["lost"].after
-    assert lost is not None
-    assert lost > 0
+    # Nothing is served: what comes, 40 a second, expires without an end.
+    alone = item.worths[CASES[0]].alone
+    assert (alone["lost"].after, alone["lost_per_min"].after) == (None, pytest.approx(2_400))
     assert "Buys no minutes: the backlog never drains with or without it." in limit
-    assert limit.endswith(f"Price: {lost:,.0f} items expired or discarded, no items today.")
-    assert "Brings the drain from never to" in cap
+    since = format_minutes(alone["holds_from_min"].after or 0.0)
+    assert limit.endswith(
+        f"Price: 2,400/min of items from {since} after the restore on expired or discarded, no items today."
+    )
+    assert "Brings first-attempt age back to baseline after" in cap
     assert "Buys no minutes" not in cap
 
 

@@ -8,13 +8,15 @@ import pytest
 
 from afterload.estimates import estimate
 from afterload.figures.evidence import evidence_doubts
+from afterload.figures.figure import Figure
 from afterload.figures.summary import summary
-from afterload.figures.timeline import timeline_answer
-from afterload.findings.windows import other_events, split_windows
+from afterload.figures.timeline import timeline_answer, windows_figure
+from afterload.findings.windows import left_out, other_events, split_windows
 from afterload.scenario import LoadedScenario, load_scenario
 from afterload.scenario.starter import starter
 
 REFERENCE = ("2025-10-19T23:48-07:00", "2025-10-20T02:40-07:00")
+FIXTURES = Path(__file__).parent / "fixtures"
 OWN = ("2026-09-14T09:10+02:00", "2026-09-14T10:45+02:00")
 
 
@@ -75,4 +77,25 @@ def test_one_record_of_the_event_is_enough(tmp_path: Path) -> None:
         timeline="at,event\n2025-01-01T00:00Z,older\n2026-09-14T09:20+02:00,pages\n",
     )  # fmt: skip
     assert [field for field, _ in other_events(loaded)] == ["incident.name"]
-    assert "1 of 2 impact windows reaches past the restore" in timeline_answer(loaded, split_windows(loaded)).html
+    told = timeline_answer(loaded, split_windows(loaded)).text
+    assert "1 of 1 impact window reaches past the restore" in told
+    assert "Not counted, not of this incident: other (2024-12-31 16:00" in told
+
+
+def test_windows_that_are_no_impact_of_the_incident_are_listed_and_count_nowhere(tmp_path: Path) -> None:
+    """Of 07:00 to 10:10 with the restore at 09:40, 160 min lie before it and 30 after it; nothing else counts."""
+    impacts = (FIXTURES / "windows-other-years.csv").read_text()
+    times = ("2025-10-20T06:48Z", "2025-10-20T09:40Z")
+    loaded = scenario(tmp_path, times, impacts=impacts, timeline="at,event\n2025-10-20T07:00Z,pages\n")
+    counted = [(item.window.service, item.before_min, item.after_min) for item in split_windows(loaded)]
+    assert counted == [("beta", 160, 30)]
+    assert [(window.service, why) for window, why in left_out(loaded)] == [
+        ("alpha", "not of this incident"), ("gamma", "not of this incident"), ("delta", "no length"),
+        ("epsilon", "no impact"),
+    ]  # fmt: skip
+    told = timeline_answer(loaded, split_windows(loaded)).text
+    assert "The longest, beta, lasted 30 min after it and 160 min before it." in told
+    assert "Not counted, no impact: epsilon (" in told
+    shown = windows_figure(loaded, split_windows(loaded))
+    assert isinstance(shown, Figure)
+    assert [row[0] for row in shown.table.rows] == ["beta"]

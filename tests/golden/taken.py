@@ -27,7 +27,6 @@ from afterload.findings.live_given import Given, known_given
 from afterload.findings.live_words import live_json
 from afterload.findings.telemetry import Measured, measure
 from afterload.impairments import estimate_control_loops, estimate_flapping, estimate_removals
-from afterload.model.backlog import BacklogRecovery
 from afterload.plan import Plan, build_plan, plan_json
 from afterload.plan.exercises import build_exercises
 from afterload.plan.objectives import verdicts
@@ -35,9 +34,9 @@ from afterload.plan.runbook import Runbook, build_runbook
 from afterload.plan.worth import MEASURES, measured_recovery
 from afterload.recovery.admission import step_caps
 from afterload.recovery.build import Coupling, couple
-from afterload.recovery.rates import room_at
+from afterload.recovery.course import QueueRecovery
+from afterload.recovery.rates import consumers_rate, room_at
 from afterload.recovery.result import CoupledEstimate, Variant, estimate_recovery
-from afterload.recovery.service import queue_service
 from afterload.replays import estimate_replays
 from afterload.scenario import LoadedScenario, Reading
 
@@ -71,10 +70,7 @@ def team_numbers(loaded: LoadedScenario, draws: int, plan_draws: int) -> tuple[N
         found |= _queue(f"queues[{name}]", item)
     for name, cap in step_caps(loaded).items():
         found |= {
-            f"queues[{name}].sustained_per_min": queue_service(loaded, name).rate_per_min,
-            f"queues[{name}].asked_per_min": queue_service(loaded, name).drain_per_min,
-            f"queues[{name}].bound_per_min": queue_service(loaded, name).bound_per_min,
-            f"queues[{name}].steps.part_per_min": cap.part_per_min,
+            f"queues[{name}].asked_per_min": consumers_rate(loaded.scenario.queues[name]),
             f"queues[{name}].steps.room_per_min": cap.room_per_min,
             f"queues[{name}].steps.cap_per_min": cap.rate_per_min,
             f"queues[{name}].steps.uncapped_per_min": cap.most_per_min,
@@ -178,21 +174,17 @@ def _some(name: str, values: list[Scalar]) -> Numbers:
 
 
 def _queue(name: str, item: QueueEstimate) -> Numbers:
-    """A queue alone: of a stream the slowest shard decides when it is back."""
-    whole, decisive, cap = item.recovery, item.decisive, item.cap
+    whole, cap = item.recovery, item.cap
     found: Numbers = {
         f"{name}.drain_min": item.drain_min,
         f"{name}.first_attempt_age_back_min": item.fresh_age_back_min,
         f"{name}.stale_min": item.stale_min,
         f"{name}.at_restore": whole.backlog_at_restore,
         f"{name}.peak": whole.peak_backlog,
-        f"{name}.peak_at_min": whole.peak_at_min,
-        f"{name}.oldest_min": decisive.max_age_min,
-        f"{name}.arrived": whole.arrived,
+        f"{name}.oldest_min": whole.max_age_min,
         f"{name}.served": whole.served,
-        f"{name}.waiting_at_end": whole.waiting_at_end,
-        f"{name}.expired_in_outage": whole.expired_in_outage,
-        f"{name}.expired_in_drain": whole.expired_in_drain,
+        f"{name}.expired": whole.expired,
+        f"{name}.dead_lettered": whole.dead_lettered,
         f"{name}.expired_recorded": item.expired_recorded,
         f"{name}.lost": item.lost,
         f"{name}.lost_to_retention": whole.lost_to_retention,
@@ -201,10 +193,9 @@ def _queue(name: str, item: QueueEstimate) -> Numbers:
         f"{name}.rejected": item.rejected,
         f"{name}.set_aside_peak": whole.sidelined_peak,
         f"{name}.service_per_min": item.service_rate_now_per_min,
-        f"{name}.spare_per_min": decisive.spare_capacity_per_min,
         f"{name}.catch_up_per_min": item.catch_up_rate_per_min,
         f"{name}.course.waiting": _alone(whole, whole.backlog, item.load.outage_min),
-        f"{name}.course.age_min": _alone(decisive, decisive.first_attempt_age_min, item.load.outage_min),
+        f"{name}.course.age_min": _alone(whole, whole.first_attempt_age_min, item.load.outage_min),
     }
     if cap is not None:
         found |= {
@@ -219,7 +210,7 @@ def _queue(name: str, item: QueueEstimate) -> Numbers:
     return found
 
 
-def _alone(recovery: BacklogRecovery, curve: Any, outage_min: float) -> list[Scalar]:
+def _alone(recovery: QueueRecovery, curve: Any, outage_min: float) -> list[Scalar]:
     return _at(recovery.times_min - outage_min, curve)
 
 

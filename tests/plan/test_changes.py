@@ -9,7 +9,7 @@ import pytest
 
 from afterload.estimates import Estimates, estimate
 from afterload.findings.live_known import known_of
-from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, build_plan
+from afterload.plan import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, PlanItem, build_plan
 from afterload.plan.wording import minutes_bought, worth
 from afterload.scenario import load_scenario
 
@@ -48,8 +48,14 @@ def test_within_a_step_what_is_to_do_and_buys_most_is_first(whole: Any) -> None:
     rank = {DO: 0, NEEDS_EVIDENCE: 1, IN_PLACE: 2, NOT_HERE: 3}
     for step in set(STEPS):
         lines = [item for item in whole.plan.items if whole.plan.change(item).order == step]
-        keys = [(rank[item.status], -(item.bought_min or 0.0)) for item in lines]
+        keys = [(rank[item.status], -best(item)) for item in lines]
         assert keys == sorted(keys)
+
+
+def best(item: PlanItem) -> float:
+    """What a line buys at the queue that it is told of, in the better starting state."""
+    told = [worth.told("empty_min", item.target)[1].gain for worth in (item.worths or {}).values()]
+    return round(max([0.0, *told]), 6)
 
 
 @pytest.mark.parametrize(

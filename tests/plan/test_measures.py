@@ -55,7 +55,7 @@ def test_uncertain_inputs_give_every_measure_its_p10_to_p90(make: Make) -> None:
     assert lost.p90 is not None
     assert -157 * 1_300 <= lost.p10 < lost.p90 <= -157 * 1_100
     assert f"0 to 188,400 ({-lost.p90:,.0f} to {-lost.p10:,.0f} more)" == found["items expired, lost or discarded"][0]
-    assert "over 100 draws of the uncertain inputs" in plan_answer(made.plan).text
+    assert "over 1,000 draws of the uncertain inputs" in plan_answer(made.plan).text
 
 
 def test_capacity_is_better_when_there_is_more(make: Make) -> None:
@@ -121,8 +121,8 @@ def test_time_down_that_has_no_end_is_not_never_down(make: Make) -> None:
         cell = rows(measure_lines(item))["dependency down for"][0]
         assert cell.startswith("without end to ")
         assert "Time that it then stays down: never" not in worth(item)
-    whole = " ".join(row[3] for row in before_after(made) if row[0] == "time down after the restore")
-    today = [row[2] for row in before_after(made) if row[0] == "time down after the restore"]
+    whole = " ".join(row[3] for row in before_after(made) if row[0] == "dependency down for")
+    today = [row[2] for row in before_after(made) if row[0] == "dependency down for"]
     assert set(today) == {"without end"}
     assert "never" not in whole
 

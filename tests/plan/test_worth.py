@@ -162,5 +162,5 @@ def test_a_range_of_a_tested_rate_is_of_what_it_bears_where_that_is_not_given(ma
     table = {"tested_rate": "3,600/min", "direct_rate": "1,200/min", "attempts_while_failing": 3}
     uncertain = {"dependencies.table.tested_rate": {"low": "3,400/min", "high": "3,800/min"}}
     made = make(dependencies={"table": table}, call_stacks=STACK, uncertain=uncertain)
-    measured = Appraiser.of(made.estimates.loaded).measured(case=CASES[1]).values["collapsed_min"]
+    measured = Appraiser.of(made.estimates.loaded).measured(case=CASES[1]).values("collapsed_min")
     assert set(measured[1:]) == {0.0, math.inf}

@@ -21,7 +21,6 @@ class ChangeTotal:
     Attributes:
         teams, lines: teams that have it open, and lines of their plans.
         buying_teams, buying_lines: those of them at which it buys minutes, or ends a never, alone.
-        together_teams: teams at which it buys minutes only together with other changes.
         stale_bought_min: sum of the minutes by which first-attempt age is back sooner with each line alone.
         bought_min: the same of minutes of drain.
         stale_cost_min, cost_min: sums of the minutes by which lines make them longer instead.
@@ -43,7 +42,6 @@ class ChangeTotal:
     lines: int
     buying_teams: int
     buying_lines: int
-    together_teams: int
     stale_bought_min: float
     bought_min: float
     stale_cost_min: float
@@ -120,7 +118,6 @@ def _total(change: str, uses: list[tuple[Record, Line]]) -> ChangeTotal:
         lines=len(uses),
         buying_teams=_teams(buying),
         buying_lines=len(buying),
-        together_teams=_teams((record, line) for record, line in uses if _is_together(record, line)),
         stale_bought_min=total("stale_bought_min"),
         bought_min=total("bought_min"),
         stale_cost_min=total("stale_cost_min"),
@@ -147,11 +144,6 @@ def _dropped(uses: Iterable[tuple[Record, Line]]) -> float:
 
 def _teams(uses: Iterable[tuple[Record, Line]]) -> int:
     return len({record["id"] for record, _ in uses})
-
-
-def _is_together(record: Record, line: Line) -> bool:
-    together = record.get("together")
-    return together is not None and line["id"] in together["lines"] and not buys(line)
 
 
 def _top(buying: list[tuple[Record, Line]]) -> tuple[str | None, float | None]:

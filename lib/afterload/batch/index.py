@@ -29,6 +29,8 @@ from afterload.batch.wording import (
     change_text,
     days,
     dropped_text,
+    first_text,
+    first_title,
     headline,
     limit_name,
     limit_sentence,
@@ -36,8 +38,6 @@ from afterload.batch.wording import (
     objective_text,
     shared_miss,
     summary,
-    together_text,
-    together_title,
     trend_text,
     trend_word,
 )
@@ -299,11 +299,11 @@ def _cells(row: Row, portfolio: Portfolio) -> dict[str, Cell]:
 
 
 def _top(row: Row) -> Cell:
-    """The change of a team that buys most, or the first that buy only together."""
-    if row.together is not None:
-        title = together_title(row.record, row.together)
-        return Cell(title, repr(_worth(row.together)), together_text(row.together, row.top_change))
+    """The changes of a team for what it misses, with what each does there; else the one that buys most."""
     top = row.top_change
+    if row.first:
+        sort = 0.0 if top is None else _worth(top)
+        return Cell(first_title(row.record, row.first), repr(sort), first_text(row.first, top))
     return NONE if top is None else Cell(top["title"], repr(_worth(top)), change_text(top))
 
 
@@ -397,7 +397,6 @@ def _change(portfolio: Portfolio, item: ChangeTotal) -> dict[str, Any]:
         "never": format_count(item.ends_never) if item.ends_never else "–",
         "never_note": f"brings a never at {counted(item.makes_never, 'team')}" if item.makes_never else "",
         "buying": f"{counted(item.buying_teams, 'team')}, {counted(item.buying_lines, 'line')}" if item.buys else "–",
-        "together": f"only with others at {counted(item.together_teams, 'team')}" if item.together_teams else "",
         "open": f"{counted(item.teams, 'team')}, {counted(item.lines, 'line')}",
         "effort": days(item.effort_days),
         "saves": money(item.saves) or "–",

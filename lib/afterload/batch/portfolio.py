@@ -92,16 +92,19 @@ class Row:
         results: Mapping[str, Any] = self.record["results"]
         return results
 
+    @property
+    def first(self) -> list[Mapping[str, Any]]:
+        """The lines of its plan that do most for an objective that it misses, each with what it does there."""
+        return list(self.record.get("first", ()))
+
     @cached_property
     def top_change(self) -> Mapping[str, Any] | None:
-        """The open line of its plan that alone buys most: see :func:`afterload.batch.changes.worth_of`; or None."""
-        return max((line for line in self.record["plan"] if buys(line)), key=worth_of, default=None)
+        """The open line that alone buys most: of these if one buys, else of the whole plan; or None.
 
-    @property
-    def together(self) -> Mapping[str, Any] | None:
-        """The first changes of its plan that buy only together, where each alone buys little or nothing; or None."""
-        together: Mapping[str, Any] | None = self.record.get("together")
-        return together
+        See :func:`afterload.batch.changes.worth_of`.
+        """
+        lines, first = [line for line in self.record["plan"] if buys(line)], [item["line"] for item in self.first]
+        return max([line for line in lines if line["id"] in first] or lines, key=worth_of, default=None)
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,15 @@ from itertools import pairwise
 from typing import Any
 
 from afterload import limits
-from afterload.batch.combined import first_together
 from afterload.estimates import Estimates, QueueEstimate
 from afterload.findings.audit.facts import Facts
 from afterload.findings.audit.inventory import inventory_of
 from afterload.model.curves import RateProfile
 from afterload.plan import Plan, PlanItem
+from afterload.plan.first import first_changes
 from afterload.plan.objectives import verdicts
-from afterload.plan.worth import CASES, Measured, applies, measured_recovery
+from afterload.plan.whole import worsened
+from afterload.plan.worth import CASES, HOLDS, RATES, Difference, Measured, applies, measured_recovery
 from afterload.recovery.result import CoupledEstimate
 from afterload.report.packet import slug
 from afterload.scenario import Fleet, LoadedScenario
@@ -73,7 +74,17 @@ def team_record(
         "verdicts": judged,
         "results": _results(estimates, plan, recovery),
         "plan": [_line(plan, item) for item in plan.open],
-        "together": first_together(loaded, plan),
+        "first": _first(plan, objectives or {"fresh": scenario.recovery_objective_min}),
+        "worse_than_today": [
+            {
+                "part": item.part,
+                "measure": item.measure,
+                "today": _rounded(item.today),
+                "planned": _rounded(item.planned),
+            }
+            for item in worsened(plan)
+            if item.case == CASES[0]
+        ],
         "costs": None
         if scenario.costs is None
         else {
@@ -108,9 +119,11 @@ def _results(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None)
         "drain_min": None if today is None else _rounded(today.likely("empty_min")),
         "planned_fresh_min": None if planned is None else _rounded(planned.likely("fresh_min")),
         "planned_drain_min": None if planned is None else _rounded(planned.likely("empty_min")),
-        **{name: _measured(estimates.loaded, today, name) for name in ("lost", "peak_attempts_per_min")},
-        "alone_fresh_min": None if worst is None else _rounded(_slowest(estimates, "fresh_age_back_min")),
-        "alone_drain_min": None if worst is None else _rounded(_slowest(estimates, "drain_min")),
+        **{
+            name: _measured(estimates.loaded, today, name)
+            for name in ("lost", *RATES.values(), "peak_attempts_per_min")
+        },
+        HOLDS: None if today is None else _rounded(today.likely(HOLDS)),
         "worst_queue": None if worst is None else worst.name,
         "multiplier": None if stack is None else _rounded(stack.result.multiplier),
         "worst_stack": None if stack is None else stack.name,
@@ -125,17 +138,26 @@ def _measured(loaded: LoadedScenario, today: Measured | None, name: str) -> floa
     return None if today is None or not applies(name, loaded.scenario) else _rounded(today.likely(name))
 
 
-def _slowest(estimates: Estimates, name: str) -> float | None:
-    times = [getattr(queue, name) for queue in estimates.queues.values()]
-    return None if any(time is None for time in times) else max(times)
+def _first(plan: Plan, objectives: Mapping[str, float]) -> list[dict[str, Any]]:
+    """The lines that do most for an objective that is missed, in the plan's order, each with what it does there."""
+    return [
+        {
+            "line": first.item.id, "part": first.miss.part, "measure": first.miss.measure, "alone": first.alone,
+            "before": _rounded(first.way[first.miss.measure].before), "after": _rounded(first.way[first.miss.measure].after),
+        }
+        for first in first_changes(plan, objectives)
+        if first.miss is not None
+    ]  # fmt: skip
 
 
 def _line(plan: Plan, item: PlanItem) -> dict[str, Any]:
-    alone = None if item.worths is None else item.worths[CASES[0]].alone
-    drain = None if alone is None else alone["empty_min"]
-    fresh = None if alone is None else alone["fresh_min"]
-    lost = None if alone is None else alone["lost"].bought
-    stale = None if fresh is None else fresh.bought
+    worth = None if item.worths is None else item.worths[CASES[0]]
+    # Of the queues that it touches where there are several: it may shorten one and lengthen another.
+    queues = [] if worth is None else [part for part in worth.parts.values() if "fresh_min" in part.alone] or [worth]
+    times = [part.alone[name] for part in queues for name in ("empty_min", "fresh_min")]
+    lost = None if worth is None else worth.alone["lost"].bought
+    endless = None if worth is None else worth.alone["lost_per_min"].bought
+    stale = [part.alone["fresh_min"].bought or 0.0 for part in queues]
     net = plan.net(item)
     return {
         "id": item.id,
@@ -144,16 +166,22 @@ def _line(plan: Plan, item: PlanItem) -> dict[str, Any]:
         "target": item.target,
         "bought_min": _rounded(item.bought_min),
         "cost_min": _rounded(item.cost_min),
-        "stale_bought_min": None if stale is None else _rounded(max(0.0, stale)),
-        "stale_cost_min": None if stale is None else _rounded(max(0.0, -stale)),
-        "ends_never": bool(drain is not None and drain.ended),
-        "stale_ends_never": bool(fresh is not None and fresh.ended),
-        "makes_never": any(time is not None and time.endless for time in (drain, fresh)),
+        "stale_bought_min": _minutes(item.stale, max([0.0, *stale])),
+        "stale_cost_min": _minutes(item.stale, max([0.0, *(0.0 - minutes for minutes in stale)])),
+        "ends_never": any(part.alone["empty_min"].ended for part in queues),
+        "stale_ends_never": any(part.alone["fresh_min"].ended for part in queues),
+        "makes_never": any(time.endless for time in times),
         "lost_more": None if lost is None else _rounded(0.0 - lost),
+        "lost_more_per_min": None if endless is None else _rounded(0.0 - endless),
         "effort_days": _rounded(plan.effort_days(item)),
         # The plan's own money, which is of a year, for one event.
         "saves": None if net is None or plan.costs is None else _rounded(net.saved / plan.costs.events_a_year),
     }
+
+
+def _minutes(told: Difference | None, minutes: float) -> float | None:
+    """Minutes; None where the time that is told is never with the change or without it alone."""
+    return None if told is None or told.bought is None else _rounded(minutes)
 
 
 def _shares(loaded: LoadedScenario, estimates: Estimates) -> dict[str, Any]:
@@ -200,7 +228,8 @@ def _queue(item: QueueEstimate) -> dict[str, Any]:
     starts, rates = _hourly(item.load.arrivals, item.load.outage_min)
     return {
         "name": item.name,
-        "dependency": queue.dependency,
+        # Of several the one that leaves it least.
+        "dependency": item.cap.dependency if item.cap is not None else queue.dependency,
         "runs_on_lambda": queue.service in LAMBDA,
         "function": queue.resources.function,
         "reserved_concurrency": queue.reserved_concurrency,

@@ -11,6 +11,7 @@ from afterload.batch.portfolio import Portfolio, Row
 from afterload.batch.shared import SharedLimit
 from afterload.batch.trends import Trend
 from afterload.findings.phrases import counted
+from afterload.plan.measures import amount
 from afterload.plan.objectives import written
 from afterload.units import format_count, format_duration, format_minutes, format_number, format_rate
 
@@ -19,6 +20,9 @@ __all__ = [
     "change_text",
     "days",
     "dropped_text",
+    "ending_texts",
+    "first_text",
+    "first_title",
     "headline",
     "limit_name",
     "limit_sentence",
@@ -26,8 +30,6 @@ __all__ = [
     "objective_text",
     "shared_miss",
     "summary",
-    "together_text",
-    "together_title",
     "trend_text",
     "trend_word",
 ]
@@ -66,24 +68,29 @@ def change_text(line: Mapping[str, Any]) -> str:
         words = "ends a drain without end"
     else:
         words = f"{format_minutes(drain)} of drain"
-    more = line.get("lost_more") or 0.0
+    more, each = line.get("lost_more") or 0.0, line.get("lost_more_per_min") or 0.0
+    if each > 0:
+        return f"{words}; drops {format_rate(each)} without end"
     return f"{words}; drops {counted(more, 'item')}" if more >= 1 else words
 
 
-def together_text(together: Mapping[str, Any], top: Mapping[str, Any] | None) -> str:
-    """What changes buy together, and the most that one buys alone, where one buys any."""
-    if top is None:
-        return f"only together: {change_text(together)}"
-    return f"together: {change_text(together)}; alone at most {change_text(top)}"
-
-
-def together_title(record: Mapping[str, Any], together: Mapping[str, Any]) -> str:
-    """The changes that a team must make together: "An age limit, at 2 places", "A drain cap + An age limit"."""
+def first_title(record: Mapping[str, Any], first: list[Mapping[str, Any]]) -> str:
+    """The changes of a team for what it misses: "An age limit, at 2 places", "A drain cap + An age limit"."""
     titles = {line["id"]: str(line["title"]) for line in record["plan"]}
-    count = Counter(titles[key] for key in together["lines"] if key in titles)
+    count = Counter(titles[item["line"]] for item in first if item["line"] in titles)
     words = [title if number == 1 else f"{title}, at {number:,} places" for title, number in count.items()]
     more = f" + {len(words) - 2:,} more" if len(words) > 2 else ""
     return f"{' + '.join(words[:2])}{more}"
+
+
+def first_text(first: list[Mapping[str, Any]], top: Mapping[str, Any] | None) -> str:
+    """What each of them does where it is missed, and the most that one buys alone: "playback: 304 min to 16 min"."""
+    parts = []
+    for item in first:
+        values = (amount(item["measure"], {item["measure"]: item[side]}.get) for side in ("before", "after"))
+        name = item["part"].partition(".")[2]
+        parts.append(f"{name}: {' to '.join(values)}{'' if item['alone'] else ' with the changes above it'}")
+    return "; ".join([*parts, *([f"at most {change_text(top)}"] if top is not None else [])])
 
 
 def dropped_text(more: float, fewer: float) -> tuple[str, str]:

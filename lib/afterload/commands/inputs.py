@@ -62,7 +62,7 @@ def import_(
     from, and what could not be learned with the command that would export it.
     """
     from afterload.figures.account import account_text
-    from afterload.intake.importing import Wishes, import_files
+    from afterload.intake.importing import Wishes, import_files, standing
     from afterload.plan.snapshots import undone_since
     from afterload.scenario import load_scenario_text
     from afterload.scenario.overrides import gather_overrides
@@ -87,7 +87,9 @@ def import_(
         )
     if path.exists():
         before = load_scenario_text(text, path)
-        for line in undone_since(before, imported.account.text, path):
+        with standing(imported.beside):
+            undone = undone_since(before, imported.account.text, path)
+        for line in undone:
             echo(f"Undone since: {line}")
     if dry_run:
         return

@@ -92,10 +92,7 @@ def account_held(imported: Imported) -> list[str]:
     """A sentence for each part of the scenario that is not in it yet, for want of a value; empty if there is none."""
     held: dict[str, list[Outcome]] = {}
     for outcome in imported.account.of("held"):
-        item = outcome.proposal.path
-        # A range is named by the path of its value, whose part has the same reason.
-        part = ".".join(map(str, item[:2])) if item[0] != "uncertain" else str(item[1]).rpartition(".")[0]
-        held.setdefault(part, []).append(outcome)
+        held.setdefault(outcome.reason.partition(" also needs ")[0], []).append(outcome)
     return [
         f"Held back: {part} is not in the scenario: {counted(len(items), 'value')} found for it, and {items[0].reason}."
         for part, items in held.items()

@@ -12,39 +12,37 @@ from afterload.errors import ApproximationWarning, LowerBoundWarning, MissingEvi
 from afterload.estimates import Estimates, QueueEstimate
 from afterload.figures.evidence import evidence_doubts, rest_words, rests
 from afterload.figures.figure import Prose, Table
-from afterload.figures.recovery import SAME_SHARE, coupled_end, coupled_sentences, differing_sentences
+from afterload.figures.recovery import coupled_sentences
 from afterload.figures.retries import calls_in_words
 from afterload.figures.words import NEVER, doubts, span
 from afterload.model.retries import stack as stack_of
-from afterload.plan import DO, NEEDS_EVIDENCE, Plan, PlanItem
+from afterload.plan import DO, Plan, PlanItem
 from afterload.plan.change import counted, failing
+from afterload.plan.first import First, first_changes
 from afterload.plan.objectives import within
+from afterload.plan.whole import worsened_summary
 from afterload.plan.wording import buys_no_minutes, largest_price, short_worth
 from afterload.plan.worth import CASES, measured_recovery
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.result import CoupledEstimate
+from afterload.scenario.load import INSIDE
 from afterload.units import format_duration, format_instant, format_minutes, format_number, format_rate
 
-__all__ = ["all_doubts", "answer", "first_changes", "headline", "provenance", "spread_sentences"]
+__all__ = ["all_doubts", "answer", "headline", "provenance", "spread_sentences"]
 
-SHOWN_CHANGES = 3
 # Queues beside the worst one that the answer names.
 SHOWN_QUEUES = 6
-# What a line can buy most of, by measure.
-MOST = {"empty_min": "drain", "fresh_min": "stale processing"}
-# Minutes below this are those of rounding.
-ROUNDING_MIN = 1e-6
 
 
-def headline(estimates: Estimates, recovery: CoupledEstimate | None = None) -> list[tuple[str, str]]:
-    """The few numbers that matter, each as a large text and what it is.
-
-    With a recovery, what differs once everything acts on each other is told with the time of the queue alone.
-    """
+def headline(estimates: Estimates) -> list[tuple[str, str]]:
+    """The few numbers that matter, each as a large text and what it is."""
     found = []
     queue, stack, fleet = estimates.worst_queue, estimates.worst_stack, estimates.slowest_fleet
     if queue is not None:
-        found.append(_stale_tile(queue, recovery))
+        if queue.stale_min is None:
+            found.append((NEVER, f"fresh work is on time again ({queue.name})"))
+        else:
+            found.append((format_minutes(queue.stale_min), f"of stale processing ({queue.name})"))
     if stack is not None:
         found.append(
             (
@@ -55,41 +53,6 @@ def headline(estimates: Estimates, recovery: CoupledEstimate | None = None) -> l
     if fleet is not None and fleet.missing:
         found.append((format_minutes(fleet.in_service_min), f"to launch what {fleet.name} lacks"))
     return found
-
-
-def _stale_tile(queue: QueueEstimate, recovery: CoupledEstimate | None) -> tuple[str, str]:
-    """Stale minutes of a queue, with what becomes of them where everything acts on each other."""
-    alone = NEVER if queue.stale_min is None else format_minutes(queue.stale_min)
-    words = "fresh work is on time again" if queue.stale_min is None else "of stale processing"
-    if recovery is None:
-        return alone, f"{words} ({queue.name})"
-    coupled, end = coupled_end(recovery, queue.name)
-    back = queue.fresh_age_back_min
-    if coupled == back or (coupled is not None and back is not None and _is_alike(coupled, back)):
-        return alone, f"{words} ({queue.name}{_endless(recovery, queue.name)})"
-    if coupled is None:
-        return end, (
-            f"fresh work is on time again with everything acting on each other ({queue.name}; alone {alone} {words})"
-        )
-    return alone, (
-        f"{words} ({queue.name} alone; with everything acting on each other fresh work is on time {end} after the restore)"
-    )
-
-
-def _is_alike(one: float, other: float) -> bool:
-    return abs(one - other) <= SAME_SHARE * max(one, other)
-
-
-def _endless(recovery: CoupledEstimate, shown: str) -> str:
-    """That other queues have no end with everything acting on each other, beside a tile whose queue has one."""
-    if coupled_end(recovery, shown)[0] is None:
-        return ""
-    ends = {name: coupled_end(recovery, name) for name in recovery.coupling.queues}
-    names = [name for name, (minutes, _) in ends.items() if minutes is None]
-    if not names:
-        return ""
-    who = f"{names[0]} is" if len(names) == 1 else f"{len(names):,} other queues are"
-    return f"; with everything acting on each other {who} on time {ends[names[0]][1]}"
 
 
 def spread_headline(estimates: Estimates, recovery: CoupledEstimate | None) -> tuple[str, str, str] | None:
@@ -113,10 +76,12 @@ def spread_sentences(estimates: Estimates, recovery: CoupledEstimate | None) -> 
         return []
     objective = estimates.loaded.scenario.recovery_objective_min
     whose = " of the slowest queue" if len(estimates.queues) > 1 else ""
+    ranges = recovery.coupling.ranges
+    apart = ", which are taken as independent of each other" if len(ranges) > 1 and not recovery.coupling.tied else ""
     low, high = (_time(minutes) for minutes in times)
     shown = f"{low} (P10) to {high} (P90)" if low != high else f"{high} (P10 and P90 alike)"
     return [
-        f"Over {recovery.draws:,} draws of the uncertain inputs, first-attempt age{whose} is back at baseline "
+        f"Over {recovery.draws:,} draws of the uncertain inputs{apart}, first-attempt age{whose} is back at baseline "
         f"{shown} after the restore; at P90 {_judged(times[1], objective)}."
     ]
 
@@ -145,7 +110,8 @@ def _sentences(estimates: Estimates, recovery: CoupledEstimate | None) -> Iterat
     scenario = estimates.loaded.scenario
     objective = scenario.recovery_objective_min
     if queue is not None:
-        yield from _queue_sentences(queue, scenario.incident.outage_min, objective, _told(estimates, recovery))
+        drawn = recovery is not None and recovery.draws > 0
+        yield from _queue_sentences(queue, scenario.incident.outage_min, objective, drawn)
         yield from _other_queues(estimates, queue)
         yield from spread_sentences(estimates, recovery)
     if stack is not None:
@@ -184,24 +150,11 @@ def _other_queues(estimates: Estimates, shown: QueueEstimate) -> Iterator[str]:
     ]
     more = len(others) - SHOWN_QUEUES
     rest = f", and {counted(more, 'more queue')} in the chapter on the backlog" if more > 0 else ""
-    yield f"Waiting at the restore in other queues, each taken alone: {', '.join(parts)}{rest}."
+    yield f"Waiting at the restore in other queues: {', '.join(parts)}{rest}."
 
 
-# What else than a time alone may be told of it: nothing, or the likely time with everything acting on each other.
-_Coupled = tuple[float | None, bool] | None
-
-
-def _told(estimates: Estimates, recovery: CoupledEstimate | None) -> _Coupled:
-    """The likely coupled time until fresh work is on time, and whether inputs are uncertain; None without a recovery."""
-    measured = None if recovery is None else measured_recovery(estimates.loaded, recovery)
-    if measured is None or recovery is None:
-        return None
-    return measured.likely("fresh_min"), recovery.draws > 0
-
-
-def _queue_sentences(queue: QueueEstimate, outage: float, objective: float, coupled: _Coupled) -> Iterator[str]:
+def _queue_sentences(queue: QueueEstimate, outage: float, objective: float, drawn: bool) -> Iterator[str]:
     back, waiting = queue.fresh_age_back_min, queue.recovery.backlog_at_restore
-    one = round(waiting) == 1
     leaves = f"The outage of {span(outage)} leaves {counted(waiting, 'item')} waiting in {queue.name}"
     if queue.rejected > 0:
         leaves = f"{leaves}, after {counted(queue.rejected, 'item')} refused"
@@ -212,25 +165,18 @@ def _queue_sentences(queue: QueueEstimate, outage: float, objective: float, coup
             f"{format_minutes(objective)}."
         )
         return
-    # The verdict is that of index and gate: of the coupled recovery.
-    counts = back if coupled is None else coupled[0]
-    alike = counts is not None and _is_alike(counts, back)
     if queue.drain_min == 0:
         yield f"{leaves}, {'so there is nothing to drain' if waiting == 0 else 'all of which is dropped or discarded'}."
     elif queue.drain_min is None:
         yield f"{leaves}. At these rates the old work never drains."
     else:
-        drain = f"{'It takes' if one else 'They take'} {span(queue.drain_min)} to drain"
-        drain += "" if alike else " where the queue is taken alone"
+        drain = f"{'It takes' if round(waiting) == 1 else 'They take'} {span(queue.drain_min)} to drain"
         if queue.stale_min is not None and queue.stale_min > 0:
-            drain += f", so processing {'is' if alike else 'would be'} stale for {span(queue.stale_min)} in all"
+            drain += f", so processing is stale for {span(queue.stale_min)} in all"
         yield f"{leaves}. {drain}."
     when = f"{format_minutes(back)} after the restore" if back > 0 else "at the restore"
-    if counts is None or not alike or within(counts, objective) != within(back, objective):
-        other = NEVER if counts is None else f"{format_minutes(counts)} after it"
-        when += f" for {queue.name} alone, and {other} with everything acting on each other"
-    level = " at the likely inputs" if coupled is not None and coupled[1] else ""
-    yield f"First-attempt age is back at baseline {when}; {_judged(counts, objective)}{level}."
+    level = " at the likely inputs" if drawn else ""
+    yield f"First-attempt age is back at baseline {when}; {_judged(back, objective)}{level}."
 
 
 def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = None) -> Prose:
@@ -242,14 +188,13 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
         f"restored {format_instant(scenario.incident.restored_at, zone)}."
     )
     made_up = "Hypothetical: the numbers of this scenario are made up." if scenario.hypothetical else ""
-    big, sentences = headline(estimates, recovery), [*_sentences(estimates, recovery), *coupled_sentences(recovery)]
-    shown = first_changes(plan)
+    big, sentences = headline(estimates), [*_sentences(estimates, recovery), *coupled_sentences(recovery)]
+    shown = first_changes(plan, {"fresh": scenario.recovery_objective_min})
     first = [_first_change(plan, item) for item in shown]
-    last = _none_drains(shown)
+    worse, last = worsened_summary(plan), _none_drains([each.item for each in shown])
     changes = loaded.overrides
     changed = f"Values overridden for this run: {', '.join(f'{k}={v}' for k, v in changes.items())}." if changes else ""
-    differing = differing_sentences(recovery, estimates.queues)
-    warnings = [text for text in (made_up, changed, *differing, *evidence_doubts(loaded)) if text]
+    warnings = [text for text in (made_up, changed, *evidence_doubts(loaded)) if text]
     rested = [rest_words(item) for item in rests(estimates)]
     drawn = spread_headline(estimates, recovery)
     if drawn is not None:
@@ -266,6 +211,7 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
         ),
         "</div>",
         *(f"<p>{escape(text)}</p>" for text in sentences),
+        f'<p class="af-warning">{escape(worse)}</p>' if worse else "",
         "<p><b>First changes</b></p>" if first else "<p>No change of the catalogue is open here.</p>",
         f"<ol>{''.join(f'<li>{escape(text)}</li>' for text in first)}</ol>" if first else "",
         f"<p>{escape(last)}</p>" if last else "",
@@ -273,52 +219,23 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
     ]
     lines = [about, *warnings]
     lines += [f"{number} {words} ({basis})" for (number, words), basis in zip(big, rested, strict=True)]
-    lines += sentences
+    lines += [*sentences, worse]
     lines += [f"{place}. {text}" for place, text in enumerate(first, 1)]
     lines.append(last)
     return Prose("".join(html), "\n".join(line for line in lines if line))
 
 
-def first_changes(plan: Plan) -> list[PlanItem]:
-    """The lines for the front page, in the plan's order: its first, what buys most, then what follows the first.
-
-    What buys most is the line with the most minutes of drain, and the one with the most of stale processing; lines that
-    are to do come before those that need evidence.
-    """
-    lines = [item for item in plan.items if item.status == DO] + [i for i in plan.items if i.status == NEEDS_EVIDENCE]
-    picked = lines[:1]
-    for measure in ("empty_min", "fresh_min"):
-        best = max(plan.open, key=lambda item: _gain(item, measure), default=None)
-        if best is not None and best not in picked and _gain(best, measure) > (False, ROUNDING_MIN):
-            picked.append(best)
-    picked += [item for item in lines if item not in picked]
-    return sorted(picked[:SHOWN_CHANGES], key=lines.index)
-
-
-def _gain(item: PlanItem, measure: str) -> tuple[bool, float]:
-    """Whether a line ends a never, and the minutes that it buys, as the scenario starts."""
-    if item.worths is None:
-        return False, 0.0
-    part = item.worths[CASES[0]].alone[measure]
-    return part.ended, -(part.after or 0.0) if part.ended else part.bought or 0.0
-
-
-def _first_change(plan: Plan, item: PlanItem) -> str:
+def _first_change(plan: Plan, first: First) -> str:
     """One line of the front page: what, where, its line of the plan, what it buys or that it buys none, and its price."""
+    item = first.item
     place = f", line {plan.about.index(item) + 1} of the plan" if item.target else ""
     where = f" ({item.target}{place})" if item.target else ""
-    most = [name for measure, name in MOST.items() if _is_most(plan, item, measure)]
-    said = f" No other change buys more minutes of {' or of '.join(most)}." if most else ""
     head = f"{plan.change(item).title}{where}."
     if item.status != DO:
-        return f"{head} {item.evidence}{said}"
-    texts = (f"{head} {short_worth(item)}{said}", buys_no_minutes(item), largest_price(plan, item))
+        return f"{head} {item.evidence}"
+    said = short_worth(item, first)
+    texts = (f"{head} {said}", buys_no_minutes(item), largest_price(plan, item, said))
     return " ".join(text for text in texts if text)
-
-
-def _is_most(plan: Plan, item: PlanItem, measure: str) -> bool:
-    gain = _gain(item, measure)
-    return gain > (False, ROUNDING_MIN) and gain == max(_gain(other, measure) for other in plan.open)
 
 
 def _none_drains(shown: list[PlanItem]) -> str:
@@ -383,9 +300,10 @@ def provenance(estimates: Estimates) -> Table:
     rows += [(name, path) for name, path in (("timeline", incident.timeline), ("impacts", incident.impacts)) if path]
     if loaded.scenario.postmortem is not None and loaded.scenario.postmortem.timeline is not None:
         rows.append(("own timeline", loaded.scenario.postmortem.timeline))
-    for name, queue in loaded.scenario.queues.items():
-        if queue.arrival_rate.series is not None:
-            rows.append((f"arrival series of {name}", queue.arrival_rate.series))
+    for part, section, key, _ in INSIDE:
+        for name, item in getattr(loaded.scenario, part).items():
+            if file := getattr(getattr(item, section), key, None):
+                rows.append((f"{section.replace('_', ' ')} of {name}", file))
     for kind, named in (("export", loaded.scenario.exports), ("telemetry", loaded.scenario.telemetry)):
         rows += [(kind, file) for file in dict.fromkeys(item.file for item in named)]
     rows += [(f"override {path}", str(value)) for path, value in loaded.overrides.items()]

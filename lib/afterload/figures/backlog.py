@@ -23,12 +23,10 @@ from afterload.figures.charts import (
     thin,
 )
 from afterload.figures.figure import Figure, Prose, Table
-from afterload.figures.recovery import coupled_words, differing_queues
 from afterload.figures.words import NEVER, minutes_or_never, paragraph, sentence_list, span
-from afterload.model.backlog import recover
+from afterload.model.coupled import Input, simulate
 from afterload.plan.change import counted
 from afterload.recovery.rates import CapEstimate
-from afterload.recovery.result import CoupledEstimate
 from afterload.units import format_count, format_duration, format_minutes, format_rate
 
 __all__ = [
@@ -42,8 +40,6 @@ __all__ = [
 ]
 
 MOST_DRAINS = 400
-# Queues that a note names; a scenario may have hundreds.
-MOST_NAMED = 5
 NO_QUEUES = "This scenario has no queues, so nothing piles up behind the dependency."
 FIRST_ATTEMPT = (
     "First-attempt age is the age of work when it is tried for the first time. In order of arrival it is back at "
@@ -57,40 +53,12 @@ def _sources(estimates: Estimates) -> str:
     return f"{estimates.loaded.name}{f' ({words})' if words else ''}"
 
 
-def backlog_answer(estimates: Estimates, recovery: CoupledEstimate | None = None) -> Prose:
-    """Each queue in words: what waits at the restore, when it is gone, what is lost.
-
-    That is of each queue alone; where the coupled ``recovery`` is another one, that is said beside it.
-    """
+def backlog_answer(estimates: Estimates) -> Prose:
+    """Each queue in words: what waits at the restore, when it is gone, what is lost."""
     if not estimates.queues:
         return paragraph(NO_QUEUES)
-    objective, coupled = estimates.loaded.scenario.recovery_objective_min, _coupled(estimates, recovery)
-    return sentence_list([_sentence(item, objective, coupled.get(item.name)) for item in estimates.queues.values()])
-
-
-def _coupled(estimates: Estimates, recovery: CoupledEstimate | None) -> dict[str, str]:
-    """By queue, how the coupled recovery differs from that of the queue alone; only those where it does."""
-    if recovery is None:
-        return {}
-    differing = differing_queues(recovery, estimates.queues)
-    return {name: coupled_words(recovery, name) for name in estimates.queues if name in differing}
-
-
-def _alone(estimates: Estimates, recovery: CoupledEstimate | None) -> tuple[str, ...]:
-    """A note for figures of queues alone, where that is not the whole."""
-    found = _coupled(estimates, recovery)
-    shown = [f"{name}: {words}." for name, words in list(found.items())[:MOST_NAMED]]
-    more = len(found) - len(shown)
-    if more > 0:
-        shown.append(f"And {format_count(more)} more.")
-    if not found:
-        return ()
-    return (f"This is each queue alone, which is not what counts. {' '.join(shown)} See the chapter on the recovery.",)
-
-
-def _of_what(notes: tuple[str, ...]) -> str:
-    """What an alternative text adds to its lines where a note says that they are not what counts."""
-    return " of each queue alone" if notes else ""
+    objective = estimates.loaded.scenario.recovery_objective_min
+    return sentence_list([_sentence(item, objective) for item in estimates.queues.values()])
 
 
 def _weight(item: QueueEstimate) -> float:
@@ -106,10 +74,10 @@ def shown_queues(estimates: Estimates) -> frozenset[str]:
     return frozenset(item.name for item in _drawn(estimates)[0])
 
 
-def _sentence(item: QueueEstimate, objective: float, coupled: str | None) -> str:
-    back, now = item.decisive, item.recovery
-    wait = "waits" if round(now.backlog_at_restore) == 1 else "wait"
-    parts = [f"{item.name}: {counted(now.backlog_at_restore, 'item')} {wait} at the restore"]
+def _sentence(item: QueueEstimate, objective: float) -> str:
+    back = item.recovery
+    wait = "waits" if round(back.backlog_at_restore) == 1 else "wait"
+    parts = [f"{item.name}: {counted(back.backlog_at_restore, 'item')} {wait} at the restore"]
     if item.drain_min is None:
         parts.append(
             f"and the backlog never drains at these rates; {format_rate(item.catch_up_rate_per_min)} would drain it within the "
@@ -117,19 +85,14 @@ def _sentence(item: QueueEstimate, objective: float, coupled: str | None) -> str
         )
     elif item.drain_min == 0:
         parts.append(
-            "so there is nothing to drain" if now.backlog_at_restore == 0 else "and all are dropped or discarded"
+            "so there is nothing to drain" if back.backlog_at_restore == 0 else "and all are dropped or discarded"
         )
     else:
-        alone = ", the queue alone, " if coupled else " "
-        parts.append(f"and{alone}{'takes' if wait == 'waits' else 'take'} {span(item.drain_min)} to drain")
+        parts.append(f"and {'takes' if wait == 'waits' else 'take'} {span(item.drain_min)} to drain")
     if item.stale_min is not None and item.stale_min > 0:
         parts.append(f"so that processing is stale for {span(item.stale_min)}")
     link = ", " if parts[1].startswith("so ") else " "
     sentences = [f"{parts[0]}{link}{parts[1]}{', ' + parts[2] if len(parts) > 2 else ''}."]
-    if coupled:
-        sentences.append(f"That is not what counts: {coupled}; see the chapter on the recovery.")
-    if item.slowest is not None:
-        sentences.append(f"Its busiest shard decides: it holds {format_count(back.backlog_at_restore)} of them.")
     if item.queue.order != "fifo" and back.fresh_age_back_min is not None:
         sentences.append(f"Fresh work is on time again {span(back.fresh_age_back_min)} after the restore.")
     if item.recovery.expired > 0:
@@ -155,7 +118,7 @@ def _curves(estimates: Estimates, field: str) -> tuple[list[dict[str, Any]], flo
     longest = 0.0
     shown, _ = _drawn(estimates)
     for item in shown:
-        recovery = item.decisive
+        recovery = item.recovery
         times, curve = recovery.times_min, getattr(recovery, field)
         shift = outage if item.queue.during_outage == "reject" else 0.0
         for place in thin(times, curve, limit=points_each(len(shown))):
@@ -199,7 +162,7 @@ def _lines(estimates: Estimates, field: str, title: str) -> Any:
     return lines + rules(marks, "at", temporal=True, rows=(1, 0))
 
 
-def backlog_figure(estimates: Estimates, recovery: CoupledEstimate | None = None) -> Figure | Prose:
+def backlog_figure(estimates: Estimates) -> Figure | Prose:
     """Items waiting over time."""
     if not estimates.queues:
         return paragraph(NO_QUEUES)
@@ -217,10 +180,6 @@ def backlog_figure(estimates: Estimates, recovery: CoupledEstimate | None = None
         }
         for item in estimates.queues.values()
     ]
-    streams = [item.name for item in estimates.queues.values() if item.slowest is not None]
-    decides = (f"{', '.join(streams)}: the curve is the busiest shard, which decides.",) if streams else ()
-    alone = _alone(estimates, recovery)
-    notes = (*alone, *decides, *_drawn(estimates)[1])
     return Figure(
         title="Backlog over time",
         chart=finish(_lines(estimates, "backlog", "items waiting")),
@@ -241,13 +200,12 @@ def backlog_figure(estimates: Estimates, recovery: CoupledEstimate | None = None
         ),
         source=_sources(estimates),
         method=(
-            "Fluid queue, solved exactly: the backlog grows by arrivals less what is served in the outage, and drains "
-            "when cumulative service passes backlog and cumulative arrivals. For constant rates the drain is "
-            "backlog / (service rate - arrival rate). Stale = from the trigger to first-attempt age at baseline."
+            "The coupled recovery, as the scenario starts: the backlog grows by arrivals less what is served in the outage, and "
+            "drains by what consumers, partitions, fleets and dependencies allow together. Where nothing else binds, the drain "
+            "is backlog / (service rate - arrival rate). Stale = from the trigger to first-attempt age at baseline."
         ),
-        alt=f"Lines of items waiting{_of_what(alone)}. "
-        + " ".join(_curve_words(item) for item in estimates.queues.values()),
-        notes=notes,
+        alt="Lines of items waiting. " + " ".join(_curve_words(item) for item in estimates.queues.values()),
+        notes=_drawn(estimates)[1],
     )
 
 
@@ -264,20 +222,18 @@ def _text(value: Any) -> str:
 
 def _curve_words(item: QueueEstimate) -> str:
     end = "never falls to zero at these rates" if item.drain_min is None else f"is zero {span(item.drain_min)} after it"
-    what = item.name if item.slowest is None else f"The busiest shard of {item.name}"
-    return f"{what} holds {format_count(item.decisive.backlog_at_restore)} at the restore and {end}."
+    return f"{item.name} holds {format_count(item.recovery.backlog_at_restore)} at the restore and {end}."
 
 
-def age_figure(estimates: Estimates, recovery: CoupledEstimate | None = None) -> Figure | Prose:
+def age_figure(estimates: Estimates) -> Figure | Prose:
     """Age of work at its first attempt, over time."""
     if not estimates.queues:
         return paragraph("This scenario has no queues, so there is no first-attempt age to draw.")
-    alone = _alone(estimates, recovery)
     records = [
         {
             "queue": item.name,
             "order": item.queue.order.replace("_", " "),
-            "oldest": item.decisive.max_age_min,
+            "oldest": item.recovery.max_age_min,
             "fresh work on time after": minutes_or_never(item.fresh_age_back_min),
             "age limit": "none" if item.load.max_age_min is None else format_duration(item.load.max_age_min),
             "retention": "none given" if item.load.retention_min is None else format_duration(item.load.retention_min),
@@ -301,10 +257,10 @@ def age_figure(estimates: Estimates, recovery: CoupledEstimate | None = None) ->
         ),
         source=_sources(estimates),
         method=f"From the cumulative curves: the head of the queue arrived when arrivals passed departures. {FIRST_ATTEMPT}",
-        notes=(*alone, *_drawn(estimates)[1]),
-        alt=f"Lines of first-attempt age{_of_what(alone)}. "
+        notes=_drawn(estimates)[1],
+        alt="Lines of first-attempt age. "
         + " ".join(
-            f"{item.name}: the oldest reaches {format_minutes(item.decisive.max_age_min)}; fresh work is on time "
+            f"{item.name}: the oldest reaches {format_minutes(item.recovery.max_age_min)}; fresh work is on time "
             f"{_back(item.fresh_age_back_min)}."
             for item in estimates.queues.values()
         ),
@@ -315,18 +271,16 @@ def _back(minutes: float | None) -> str:
     return NEVER if minutes is None else f"again {span(minutes)} after the restore"
 
 
-def catch_up_figure(estimates: Estimates, recovery: CoupledEstimate | None = None) -> Figure | Prose:
+def catch_up_figure(estimates: Estimates) -> Figure | Prose:
     """Drain time against service rate: what more capacity buys."""
     if not estimates.queues:
         return paragraph("This scenario has no queues, so no service rate has to catch up.")
-    alone = _alone(estimates, recovery)
     objective = estimates.loaded.scenario.recovery_objective_min
     values: list[dict[str, Any]] = []
     shown, notes = _drawn(estimates)
     for item in shown:
-        # Each point is a whole recovery: many queues, or series of many rows, get fewer, so that a chapter stays quick.
-        rows = len(item.load.arrivals.rates_per_min)
-        values += _drains(item, max(10, min(40, MOST_DRAINS // len(shown), 60_000 // rows)))
+        # Each point is a whole recovery: many queues get fewer, so that a chapter stays quick.
+        values += _drains(estimates, item, max(10, min(40, MOST_DRAINS // len(shown))))
     if not values:
         return paragraph("No queue holds a backlog at the restore, so there is nothing to catch up with.")
     lines = (
@@ -374,12 +328,11 @@ def catch_up_figure(estimates: Estimates, recovery: CoupledEstimate | None = Non
         source=_sources(estimates),
         method=(
             "The rate that empties the backlog within H minutes: the least c with c t >= backlog + arrivals up to t for "
-            "some t within H; for constant rates arrival rate + backlog / H. The curve is the same queue computed "
-            "at other service rates, without cap or ramp; the dashed line is the objective. A stream's rates are those of "
-            "all shards together, of which the busiest gets an even share."
+            "some t within H; for constant rates arrival rate + backlog / H, for a stream by its busiest shard. The curve is "
+            "the coupled recovery at other service rates of the queue, without its cap or ramp; the dashed line is the objective."
         ),
-        notes=(*alone, *notes),
-        alt=f"Falling curves of drain time against service rate{_of_what(alone)}. "
+        notes=notes,
+        alt="Falling curves of drain time against service rate. "
         + " ".join(
             f"{item.name} needs {format_rate(item.catch_up_rate_per_min)} to drain within {format_minutes(objective)}."
             for item in estimates.queues.values()
@@ -387,27 +340,28 @@ def catch_up_figure(estimates: Estimates, recovery: CoupledEstimate | None = Non
     )
 
 
-def _drains(item: QueueEstimate, points: int) -> list[dict[str, Any]]:
-    load = replace(item.shard_load or item.load, cap_concurrency=None, ramp=None)
-    mean = item.load.arrivals.mean_tail_per_min
-    if mean <= 0 or item.recovery.backlog_at_restore <= 0:
+def _drains(estimates: Estimates, item: QueueEstimate, points: int) -> list[dict[str, Any]]:
+    mean, now, coupling = item.load.arrivals.mean_tail_per_min, item.service_rate_now_per_min, estimates.coupling
+    if mean <= 0 or item.recovery.backlog_at_restore <= 0 or coupling is None:
         return []
-    now = item.service_rate_now_per_min
     grid = np.linspace(1.1, max(3.0, 1.5 * now / mean), points - 1) * mean
-    found = []
     # Today's rate is a point of its own, so that the chart says what the table says.
-    for rate in sorted({*(float(rate) for rate in grid), now if now > mean else 1.02 * mean}):
-        drain = recover(replace(load, service_rate_per_min=rate / item.shards)).drain_min
-        if drain is not None:
-            found.append(
-                {
-                    "queue": item.name,
-                    "headroom": round(rate / mean, 4),
-                    "rate": round(rate, 2),
-                    "drain": round(drain, 2),
-                }
-            )
-    return found
+    rates = np.unique(np.append(grid, now if now > mean else 1.02 * mean))
+    place, queues = coupling.queues.index(item.name), list(coupling.system.queues)
+    free = replace(queues[place].load, cap_concurrency=None, ramp=None)
+    queues[place] = replace(queues[place], load=free)
+    system = replace(coupling.system, queues=tuple(queues))
+    drains = simulate(system, {Input("queue", place, "service_rate_per_min"): rates}).drain_min[:, place]
+    return [
+        {
+            "queue": item.name,
+            "headroom": round(float(rate) / mean, 4),
+            "rate": round(float(rate), 2),
+            "drain": round(float(drain), 2),
+        }
+        for rate, drain in zip(rates, drains, strict=True)
+        if not np.isnan(drain)
+    ]
 
 
 def dependency_figure(estimates: Estimates) -> Figure | Prose:
@@ -499,7 +453,7 @@ def dependency_figure(estimates: Estimates) -> Figure | Prose:
 
 _SHARED = (
     "Where several queues drain into one dependency, each safe cap is within its queue's part of the room, by what each can "
-    "drain; the runbook's step 4 gives each a share of that part."
+    "drain."
 )
 
 

@@ -65,9 +65,8 @@ def _few(items: Iterable[T], words: Callable[[T], str], weight: Callable[[T], fl
 def _spike(estimates: Estimates, standings: Sequence[DependencyStanding]) -> str:
     def words(item: DependencyStanding) -> str:
         usual = item.direct + sum(
-            queue.load.arrivals.mean_tail_per_min
+            queue.queue.calls_of(item.name) * queue.load.arrivals.mean_tail_per_min
             for queue in estimates.queues.values()
-            if queue.queue.dependency == item.name
         )
         times = f", {format_number(item.load / usual)} times the usual {format_rate(usual)}" if usual > 0 else ""
         return f"The restore itself brings {item.name} {format_rate(item.load)} of direct traffic and drains{times}."

@@ -26,6 +26,14 @@ BASES: dict[Basis, str] = {
 }
 
 
+# What the drain of a queue rests on where the scenario gives it.
+PERHAPS = (
+    "drain_cap", "reserved_concurrency", "consumers", "connection_pool", "autoscaler", "consumer_course", "stream", "age_limit",
+    "order",
+)  # fmt: skip
+OF_DEPENDENCY = ("capacity_course", "throttles_at", "operate_up_to")
+
+
 @dataclass(frozen=True)
 class Rested:
     """A headline number and the inputs that it rests on."""
@@ -46,7 +54,9 @@ def rests(estimates: Estimates) -> list[Rested]:
     queue, stack, fleet = estimates.worst_queue, estimates.worst_stack, estimates.slowest_fleet
     if queue is not None:
         always = [f"queues.{queue.name}.{name}" for name in ("arrival_rate", "service_rate")]
-        perhaps = [f"queues.{queue.name}.{name}" for name in ("drain_cap", "age_limit", "order")]
+        perhaps = [f"queues.{queue.name}.{name}" for name in PERHAPS]
+        for call in queue.queue.all_calls:
+            perhaps += [f"dependencies.{call.dependency}.{name}" for name in OF_DEPENDENCY]
         paths = ["incident.trigger", "incident.restored_at", *always]
         paths += [path for path in perhaps if _written(loaded, path)]
         found.append(_rested(loaded, f"stale processing of {queue.name}", paths))

@@ -51,7 +51,7 @@ def _keys(estimates: Estimates, item: ReplayEstimate) -> str:
     if life is None:
         return f"There are no keys; {oldest}, which a key would have to outlive."
     kept = f"Keys are kept for {format_duration(life)} and {oldest}"
-    grows = estimates.queues[item.name].decisive.peak_backlog is None
+    grows = estimates.queues[item.name].recovery.peak_backlog is None
     if grows and not item.is_given:
         text = f"{kept} so far and grows older, so keys expire before it."
     elif item.is_covered:

@@ -41,9 +41,9 @@ class LiveChart:
 
 @dataclass(frozen=True)
 class LiveGroup:
-    """Charts that are looked at together, by name, and the sentences about them; the coupled recovery may not be there yet."""
+    """Charts that are looked at together, by name, and the sentences about them."""
 
-    answer: Callable[[Estimates, CoupledEstimate | None], Prose]
+    answer: Callable[[Estimates], Prose]
     charts: tuple[str, ...]
 
 
@@ -55,8 +55,8 @@ LIVE: Mapping[str, LiveChart] = {
 }
 GROUPS: Mapping[str, LiveGroup] = {
     "Queues": LiveGroup(backlog_answer, ("backlog", "age")),
-    "Retries": LiveGroup(lambda estimates, _: retries_answer(estimates), ("layers",)),
-    "Launches": LiveGroup(lambda estimates, _: launches_answer(estimates), ("launches",)),
+    "Retries": LiveGroup(retries_answer, ("layers",)),
+    "Launches": LiveGroup(launches_answer, ("launches",)),
 }
 
 
@@ -153,8 +153,8 @@ def band_words(bands: Sequence[BacklogBand]) -> str:
     if not bands:
         return ""
     return (
-        f"The band is P10 to P90 of what waits over {bands[0].draws:,} draws of the uncertain values, with queues, retries and "
-        "dependencies acting on each other; the line is the queue alone."
+        f"The band is P10 to P90 of what waits over {bands[0].draws:,} draws of the uncertain values; the line is at the likely "
+        "ones."
     )
 
 

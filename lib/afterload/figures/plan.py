@@ -32,13 +32,13 @@ ORDER_WORDS = {
 def plan_answer(plan: Plan, entered: Entered = NOTHING_ENTERED) -> Prose:
     """The plan in words: how many lines are open, which buys most, and for how many of them people entered something."""
     count = {status: sum(item.status == status for item in plan.items) for status in (DO, NEEDS_EVIDENCE, IN_PLACE)}
-    lines = [
+    lines = worsened_words(plan)
+    lines += [
         f"{counted(count[DO], 'change').capitalize()} {_is(count[DO])} to do, {count[NEEDS_EVIDENCE] or 'none'} "
         f"{'needs' if count[NEEDS_EVIDENCE] == 1 else 'need'} evidence first, {count[IN_PLACE] or 'none'} "
         f"{_is(count[IN_PLACE])} in place."
     ]
     lines += _best(plan)
-    lines += worsened_words(plan)
     lines += _told(plan, entered)
     lines.append(
         f"Order: {ORDER_WORDS[plan.order]}. Minutes are those of the coupled recovery with the change alone: stale, until "

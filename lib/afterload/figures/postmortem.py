@@ -154,7 +154,7 @@ def split_table(loaded: LoadedScenario) -> Table | Prose:
     if not rows:
         return paragraph(
             "No impact window reaches past the restore."
-            if windows
+            if loaded.impacts
             else "There is nothing to split at the restore: give recovered_at, or name a file under incident.impacts."
         )
     rest = len(windows) - len(lasting)

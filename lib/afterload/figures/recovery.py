@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
-from afterload.estimates import QueueEstimate
 from afterload.figures.charts import COLOURS, GREY, LINE_LEGEND, Clock, alt, chart_of, finish, thin
 from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import NEVER, paragraph, sentence_list, span
@@ -18,13 +17,11 @@ from afterload.recovery.result import CoupledEstimate, Variant
 from afterload.units import format_count, format_minutes, format_rate, format_share
 
 __all__ = [
-    "coupled_end",
     "coupled_sentences",
-    "coupled_words",
     "dependency_sentences",
-    "differing_queues",
-    "differing_sentences",
+    "losing_sentences",
     "movers_figure",
+    "rate_from",
     "recovery_answer",
     "recovery_figure",
     "steps_figure",
@@ -63,10 +60,7 @@ def recovery_answer(estimate: CoupledEstimate | None) -> Prose:
     coupling = estimate.coupling
     for place, name in enumerate(coupling.queues):
         drain = _drains(estimate.today)[place]
-        text = (
-            f"{name}: with queues, retries and dependencies acting on each other, the backlog is "
-            f"{_after(drain, estimate.today.result)}."
-        )
+        text = f"{name}: the backlog is {_after(drain, estimate.today.result)}."
         if name in estimate.drain:
             text += f" Over the uncertain inputs: {_band(estimate.drain[name])}."
             if 0 < estimate.drain[name].never < 1:
@@ -74,7 +68,10 @@ def recovery_answer(estimate: CoupledEstimate | None) -> Prose:
         lines.append(text)
     for place, name in enumerate(coupling.dependencies):
         peak = float(estimate.today.result.peak_attempts_per_min[0, place])
-        lines.append(f"{name}: at most {format_rate(peak)} of attempts{_collapse_words(estimate.today.result, place)}.")
+        lines.append(
+            f"{name}: at most {format_rate(peak)} of attempts{_collapse_words(estimate.today.result, place, coupling)}."
+        )
+    lines += losing_sentences(estimate)
     if not estimate.today.is_certain:
         lines.append(UNCERTAIN)
     lines += coupled_sentences(estimate)
@@ -82,17 +79,44 @@ def recovery_answer(estimate: CoupledEstimate | None) -> Prose:
     return sentence_list(lines)
 
 
-def _collapse_words(result: CoupledResult, place: int) -> str:
+def _collapse_words(result: CoupledResult, place: int, coupling: Coupling) -> str:
     """How long a dependency is down, for a sentence: without end, the rate at which requests fail, since no count ends."""
     collapsed, end = float(result.time_collapsed_min[0, place]), span(float(result.end_min[0]))
     if np.isnan(result.healed_at_min[0, place]):
         if not bool(result.never[0]):
             return f", and it is still down {end} after the restore, where the simulation ends"
-        each = float(result.unserved_per_min[0, place])
-        return f", and it stays down without end{f'; {format_rate(each)} of direct requests fail' if each > 0 else ''}"
+        return f", and it stays down without end{_failing_words(result, place, coupling)}"
     if collapsed <= 0:
         return "; it does not collapse"
     return f", and {span(collapsed)} collapsed{f' of the first {end}' if bool(result.never[0]) else ''}"
+
+
+def _failing_words(result: CoupledResult, place: int, coupling: Coupling) -> str:
+    each = float(result.unserved_per_min[0, place])
+    return f"; direct requests that fail: {rate_from(each, result, coupling)}" if each > 0 else ""
+
+
+def rate_from(per_min: float, result: CoupledResult, coupling: Coupling) -> str:
+    """What goes on without an end, as a rate with the time from which it holds: "7,200/min from 12:05 on"."""
+    scenario, since = coupling.loaded.scenario, float(result.holds_from_min[0])
+    if not since > 0:
+        return f"{format_rate(per_min)} from the restore on"
+    zone, restored = scenario.time_zone, scenario.incident.restored_at
+    at = (restored + timedelta(minutes=since)).astimezone(zone)
+    day = "" if at.date() == restored.astimezone(zone).date() else f"{at:%Y-%m-%d} "
+    return f"{format_rate(per_min)} from {day}{at:%H:%M} on"
+
+
+def losing_sentences(estimate: CoupledEstimate | None) -> list[str]:
+    """Queues that lose work without an end, as the scenario starts."""
+    if estimate is None:
+        return []
+    result, coupling = estimate.today.result, estimate.coupling
+    return [
+        f"Queue {name}: items lost without an end: {rate_from(float(each), result, coupling)}."
+        for name, each in zip(coupling.queues, result.lost_per_min[0], strict=True)
+        if each > 0
+    ]
 
 
 def _collapsed(result: CoupledResult, place: int) -> str:
@@ -103,82 +127,30 @@ def _collapsed(result: CoupledResult, place: int) -> str:
     return f"{text} of the first {end}" if bool(result.never[0]) and result.time_collapsed_min[0, place] > 0 else text
 
 
-def _unserved(result: CoupledResult, place: int) -> str:
+def _unserved(result: CoupledResult, place: int, coupling: Coupling) -> str:
     """Direct requests that fail or are held back: how many, or at which rate where that has no end."""
-    count = format_count(float(result.failed_direct[0, place] + result.shed[0, place]))
     each = float(result.unserved_per_min[0, place])
-    if bool(result.never[0]) and each > 0:
-        return f"{format_rate(each)}, {WITHOUT_END}"
+    if each > 0:
+        return rate_from(each, result, coupling)
+    count = format_count(float(result.failed_direct[0, place] + result.shed[0, place]))
     ended = bool(result.never[0]) or not np.isnan(result.healed_at_min[0, place])
     return count if ended else f"{count} in the first {format_minutes(float(result.end_min[0]))}"
 
 
-def _so_far(result: CoupledResult, place: int, count: float) -> str:
-    """A count of a queue, with the time up to which it is one where the recovery of the queue has no end."""
-    text = format_count(count)
-    if count == 0 or not np.isnan(result.drain_min[0, place]):
-        return text
-    return f"{text} up to {format_minutes(float(result.end_min[0]))}"
+# What a queue loses, by column of its table.
+LOSSES = {"expired": "expired", "lost": "lost_to_retention", "dead-lettered": "dead_lettered"}
 
 
-# Drains of one queue alone and coupled that differ by less than this share say the same.
-SAME_SHARE = 0.02
-
-
-def differing_queues(estimate: CoupledEstimate | None, alone: Mapping[str, QueueEstimate]) -> frozenset[str]:
-    """Queues whose drain is another one once everything acts on each other, as the scenario starts."""
-    if estimate is None:
-        return frozenset()
-    result = estimate.today.result
-    found = {
-        name: (_reached(result.drain_min[0, place]), alone[name].drain_min)
-        for place, name in enumerate(estimate.coupling.queues)
-    }
-    return frozenset(name for name, (coupled, single) in found.items() if not _is_same(coupled, single))
-
-
-def _is_same(coupled: float | None, single: float | None) -> bool:
-    if coupled is None or single is None:
-        return coupled is single
-    return abs(coupled - single) <= SAME_SHARE * max(coupled, single)
-
-
-def coupled_end(estimate: CoupledEstimate, name: str) -> tuple[float | None, str]:
-    """When first-attempt age of a queue is back with everything acting on each other: minutes or None, and in words."""
-    result, place = estimate.today.result, estimate.coupling.queues.index(name)
-    value = result.fresh_age_back_min[0, place]
-    return _reached(value), _text(result, value)
-
-
-def differing_sentences(estimate: CoupledEstimate | None, alone: Mapping[str, QueueEstimate]) -> list[str]:
-    """Queues whose recovery is another one once everything acts on each other, as the scenario starts."""
-    if estimate is None:
-        return []
-    found = []
-    differing = differing_queues(estimate, alone)
-    for name in estimate.coupling.queues:
-        if name not in differing:
-            continue
-        single = alone[name].drain_min
-        first = "has nothing to drain" if single == 0 else f"would take {span(single)} to drain"
-        found.append(
-            f"{name} alone {first}; {coupled_words(estimate, name)}. That is what counts: see the chapter on the recovery."
-        )
-    return found
-
-
-def coupled_words(estimate: CoupledEstimate, name: str) -> str:
-    """What becomes of a queue with everything acting on each other, and which dependency it pushes down."""
-    result = estimate.today.result
-    coupled = _reached(result.drain_min[0, estimate.coupling.queues.index(name)])
-    down = [
-        other
-        for at, other in enumerate(estimate.coupling.dependencies)
-        if result.time_collapsed_min[0, at] > 0 or np.isnan(result.healed_at_min[0, at])
-    ]
-    why = f", since {', '.join(down)} is pushed over its capacity" if down else ""
-    text = "is never drained" if coupled is None and bool(result.never[0]) else f"is {_after(coupled, result)}"
-    return f"with its dependency, retries and fleets acting on each other it {text}{why}"
+def _losses(result: CoupledResult, place: int, coupling: Coupling) -> dict[str, str]:
+    """What a queue loses, by kind: counts; the rate of all of them where that has no end."""
+    counts = {name: float(getattr(result, field)[0, place]) for name, field in LOSSES.items()}
+    each, kinds = float(result.lost_per_min[0, place]), sum(count > 0 for count in counts.values())
+    if not each > 0:
+        open_end = not bool(result.never[0]) and np.isnan(result.drain_min[0, place])
+        end = f" up to {format_minutes(float(result.end_min[0]))}" if open_end else ""
+        return {name: f"{format_count(count)}{end if count else ''}" for name, count in counts.items()}
+    rate = f"{rate_from(each, result, coupling)}{' in all' if kinds > 1 else ''}"
+    return {name: rate if count or not kinds else "0" for name, count in counts.items()}
 
 
 def dependency_sentences(estimate: CoupledEstimate | None) -> list[str]:
@@ -194,7 +166,7 @@ def dependency_sentences(estimate: CoupledEstimate | None) -> list[str]:
         if not stays:
             how = f"collapsed for {span(collapsed)} after the restore, then heals"
         elif bool(result.never[0]):
-            how = "collapsed without end at these rates"
+            how = f"collapsed without end at these rates{_failing_words(result, place, estimate.coupling)}"
         else:
             how = f"collapsed, and not healed within {span(float(result.end_min[0]))} of the restore, where the simulation ends"
         peak = format_rate(float(result.peak_attempts_per_min[0, place]))
@@ -371,9 +343,7 @@ def _course(estimate: CoupledEstimate, variant: Variant, title: str) -> Figure:
             "waiting at the restore": float(result.backlog_at_restore[0, place]),
             "fresh work on time after": _text(result, result.fresh_age_back_min[0, place]),
             "empty after": _text(result, result.drain_min[0, place]),
-            "expired": _so_far(result, place, float(result.expired[0, place])),
-            "lost": _so_far(result, place, float(result.lost_to_retention[0, place])),
-            "dead-lettered": _so_far(result, place, float(result.dead_lettered[0, place])),
+            **_losses(result, place, coupling),
         }
         for place, name in enumerate(coupling.queues)
     ]
@@ -468,7 +438,7 @@ def _dependency_table(variant: Variant, coupling: Coupling) -> Table:
             "time collapsed": _collapsed(variant.result, place),
             "most attempts": format_rate(float(variant.result.peak_attempts_per_min[0, place])),
             "healed": _text(variant.result, variant.result.healed_at_min[0, place]),
-            "direct requests that fail": _unserved(variant.result, place),
+            "direct requests that fail": _unserved(variant.result, place, coupling),
         }
         for place, name in enumerate(coupling.dependencies)
     ]
@@ -531,6 +501,11 @@ def variants_figure(estimate: CoupledEstimate | None) -> Figure | Prose | Table:
     )
 
 
+def independence(coupling: Coupling) -> str:
+    """That inputs are taken as independent, where there are several and none are tied; empty text elsewhere."""
+    return "independent of each other, " if len(coupling.ranges) > 1 and not coupling.tied else ""
+
+
 def _longest_collapse(result: CoupledResult) -> str:
     """Of all dependencies, the one that is down longest."""
     down = np.where(np.isnan(result.healed_at_min[0]), np.inf, result.time_collapsed_min[0])
@@ -591,7 +566,7 @@ def movers_figure(estimate: CoupledEstimate | None) -> Figure | Prose | Table:
         source=f"{coupling.loaded.name}, ranges under uncertain",
         method=(
             f"{estimate.draws:,} draws of all uncertain inputs, each from a PERT distribution of its low, likely and high value, "
-            "independent of each other, with a fixed seed. The bars move one input from its own P10 to its own P90 and hold "
+            f"{independence(coupling)}with a fixed seed. The bars move one input from its own P10 to its own P90 and hold "
             "the others at their likely values."
         ),
         alt=f"Bars, widest first. {first['input']} moves the answer by {first['moves the answer by']}.",

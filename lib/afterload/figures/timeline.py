@@ -24,7 +24,7 @@ from afterload.figures.figure import Figure, Number, Prose, Table
 from afterload.figures.words import paragraph, sentence_list, span
 from afterload.findings import SplitWindow
 from afterload.findings.postmortem import disputed
-from afterload.findings.windows import other_events
+from afterload.findings.windows import left_out, other_events
 from afterload.plan.change import counted
 from afterload.scenario import LoadedScenario, TimelineEvent
 from afterload.scenario.reference_event import FOLDER
@@ -74,16 +74,30 @@ def timeline_answer(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) ->
             else f"None of {len(windows)} impact windows reaches"
         )
         lines.append(f"{which} past the restore.")
-    else:
+    elif not loaded.impacts:
         lines.append("The scenario names no file of impact windows, so nothing is split at the restore.")
     lines += [f"Of another event: {path}: {why}." for path, why in others]
+    lines += _left_out(loaded)
     return sentence_list(lines)
+
+
+def _left_out(loaded: LoadedScenario) -> list[str]:
+    """A sentence for each reason for which windows of the file count nowhere."""
+    zone, reasons = loaded.scenario.time_zone, dict[str, list[str]]()
+    for window, why in left_out(loaded):
+        at = f"{clock_time(window.start, zone)} to {clock_time(window.end, zone)}"
+        reasons.setdefault(why, []).append(f"{window.service} ({at})")
+    more = {
+        why: f" and {len(names) - MOST_TOLD:,} more" if len(names) > MOST_TOLD else "" for why, names in reasons.items()
+    }
+    return [f"Not counted, {why}: {', '.join(names[:MOST_TOLD])}{more[why]}." for why, names in reasons.items()]
 
 
 def windows_figure(loaded: LoadedScenario, windows: tuple[SplitWindow, ...]) -> Figure | Prose:
     """Impact windows split at the restore."""
     if not windows:
-        return paragraph("No impact windows: name a CSV file under incident.impacts to see them against the restore.")
+        none = "name a CSV file under incident.impacts to see them against the restore"
+        return paragraph(f"No impact windows: {'no window of the file counts' if loaded.impacts else none}.")
     incident, clock = loaded.scenario.incident, Clock.of(loaded)
     restore = incident.restored_at
     values, records = [], []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from afterload.figures.figure import Figure, Prose, Table
 from afterload.figures.words import paragraph
 from afterload.model.coupled import Trace, trace
 from afterload.plan import Plan, PlanItem
-from afterload.plan.measures import written
+from afterload.plan.measures import NAMES, amount, before_and_after, part_name
 from afterload.plan.wording import signed_minutes
-from afterload.plan.worth import CASES, Appraisal, Difference, Worth, applies, edited
+from afterload.plan.worth import CASES, OF_PART, WHOLE, Appraisal, Difference, Worth, applies, edited
 from afterload.recovery.build import Coupling, couple
-from afterload.units import format_count, format_minutes, format_rate
+from afterload.units import format_count, format_minutes
 
 __all__ = ["before_after_figure", "waterfall_figure", "worth_figure", "worth_table"]
 
@@ -39,13 +40,19 @@ def _timed(plan: Plan) -> list[PlanItem]:
     return [item for item in plan.open if item.worths is not None]
 
 
+def _by_queue(item: PlanItem, case: str = CASES[0]) -> dict[str, Worth]:
+    """The worth of a line in every queue that it touches; in the whole where it touches none, or there is one."""
+    return _worth(item, case).where("empty_min", item.target)
+
+
 def _never(plan: Plan) -> float:
     """Where "never" is drawn: beyond every time that there is."""
     known = [
         value
         for item in _timed(plan)
         for case in CASES
-        for part in (_worth(item, case).alone, _worth(item, case).cumulative)
+        for worth in (_worth(item, case), *_by_queue(item, case).values())
+        for part in (worth.alone, worth.cumulative)
         for value in (part["empty_min"].before, part["empty_min"].after)
         if value is not None
     ]
@@ -60,20 +67,42 @@ def _shown(minutes: float | None) -> str:
     return "never" if minutes is None else format_minutes(minutes)
 
 
+@dataclass(frozen=True)
+class _Bars:
+    """The drain of one queue today and with one change."""
+
+    label: str
+    drain: Difference
+
+    @property
+    def weight(self) -> float:
+        """How far it moves."""
+        return float("inf") if self.drain.ended or self.drain.endless else abs(self.drain.bought or 0.0)
+
+
+def _bars(item: PlanItem) -> list[_Bars]:
+    """A pair of bars for every queue whose drain a line moves; one for the queue that it is told of where it moves none."""
+    queues = {part: worth.alone["empty_min"] for part, worth in _by_queue(item).items()}
+    moved = {part: drain for part, drain in queues.items() if drain.before != drain.after}
+    shown = moved or dict([_worth(item).told("empty_min", item.target)])
+    of = {part: "" if part in (WHOLE, item.target) else f": {part_name(part)}" for part in shown}
+    return [_Bars(f"{_label(item)}{of[part]}", drain) for part, drain in shown.items()]
+
+
 def worth_figure(plan: Plan, estimates: Estimates) -> Figure | Prose | Table:
-    """Minutes to an empty backlog today and with each change alone; the table alone where nothing drains."""
+    """Minutes to an empty backlog today and with each change alone, of each queue that it touches; else the table alone."""
     timed = _timed(plan)
     if not timed:
         return paragraph(NOTHING)
-    if not any(_drain(item).before != 0 or _drain(item).after != 0 for item in timed):
+    bars = [pair for item in timed for pair in _bars(item)]
+    if not any(pair.drain.before != 0 or pair.drain.after != 0 for pair in bars):
         return worth_table(plan)
-    shown, notes = drawn(timed, _weight)
+    shown, notes = drawn(bars, lambda pair: pair.weight)
     never = _never(plan)
     values: list[dict[str, Any]] = []
-    for item in shown:
-        drain = _drain(item)
-        for when, minutes in (("today", drain.before), ("with this change", drain.after)):
-            values.append({"change": _label(item), "when": when, "drain": _at(minutes, never), "says": _shown(minutes)})
+    for pair in shown:
+        for when, minutes in (("today", pair.drain.before), ("with this change", pair.drain.after)):
+            values.append({"change": pair.label, "when": when, "drain": _at(minutes, never), "says": _shown(minutes)})
     base = chart_of(values).encode(
         x=alt.X("drain", type="quantitative", title="drain after the restore, min", axis=alt.Axis(format=",~f")),
         y=alt.Y("change", type="nominal", title=None, sort=None, axis=alt.Axis(labelLimit=260)),
@@ -89,12 +118,11 @@ def worth_figure(plan: Plan, estimates: Estimates) -> Figure | Prose | Table:
         chart=finish(base.mark_bar().encode(color=colour) + text, height=max(110, 60 * len(shown))),
         table=worth_table(plan),
         source=f"{estimates.loaded.name}, the coupled recovery as the scenario starts",
-        method=METHOD,
+        method=f"{METHOD} A drain is that of the queue that the change is at, or of the one named behind it.",
         notes=notes,
         alt="Pairs of bars, the drain today and with one change. "
         + " ".join(
-            f"{_label(item)}: {_shown(_drain(item).before)} today, {_shown(_drain(item).after)} with it."
-            for item in shown
+            f"{pair.label}: {_shown(pair.drain.before)} today, {_shown(pair.drain.after)} with it." for pair in shown
         ),
     )
 
@@ -105,43 +133,35 @@ def _worth(item: PlanItem, case: str = CASES[0]) -> Worth:
     return item.worths[case]
 
 
-def _drain(item: PlanItem) -> Difference:
-    return _worth(item).alone["empty_min"]
-
-
-def _weight(item: PlanItem) -> float:
-    drain = _drain(item)
-    return float("inf") if drain.ended or drain.endless else abs(drain.bought or 0.0)
-
-
 def worth_table(plan: Plan) -> Table:
-    """Every open change: minutes alone, in its place and left out, their range, losses and peak, price in person-days."""
+    """Every open change in every queue that it touches: minutes alone, in its place and left out, range, losses, peak, days."""
     rows = []
     for item in plan.open:
         days = f"{plan.effort_days(item):g}"
         if item.worths is None:
-            rows.append((_label(item), "", "not computed", "", "", "", "", "", days))
+            rows.append((_label(item), "", "", "not computed", "", "", "", "", "", days))
             continue
         for case in CASES:
-            worth = item.worths[case]
-            alone, place, out = (part["empty_min"] for part in (worth.alone, worth.cumulative, worth.left_out))
-            lost, peak = worth.alone["lost"], worth.alone["peak_attempts_per_min"]
-            rows.append(
-                (
-                    _label(item),
-                    case,
-                    _moved(alone),
-                    _range(alone),
-                    _moved(place),
-                    _bought(out),
-                    _change(lost.before, lost.after, format_count),
-                    _change(peak.before, peak.after, format_rate),
-                    days,
+            peak = _change("peak_attempts_per_min", item.worths[case].alone)
+            for part, worth in _by_queue(item, case).items():
+                alone, place, out = (way["empty_min"] for way in worth.ways)
+                rows.append(
+                    (
+                        _label(item),
+                        case,
+                        part_name(part) or "all",
+                        _moved(alone),
+                        _range(alone),
+                        _moved(place),
+                        _bought(out),
+                        _change("lost", worth.alone),
+                        peak,
+                        days,
+                    )
                 )
-            )
     columns = (
-        "change", "case", "drain, alone", "P10 to P90 bought", "drain, in its place", "lost without it", "items gone",
-        "peak attempts", "person-days",
+        "change", "case", "queue", "drain, alone", "P10 to P90 bought", "drain, in its place", "lost without it",
+        "items gone", "peak attempts", "person-days",
     )  # fmt: skip
     return Table(columns, tuple(rows), numeric=frozenset({"person-days"}), caption="Worth of every open change")
 
@@ -166,13 +186,13 @@ def _bought(item: Difference) -> str:
     return "ends only without it" if item.endless else signed_minutes(item.bought or 0.0)
 
 
-def _change(before: float | None, after: float | None, write: Any) -> str:
-    one, other = ("" if value is None else write(value) for value in (before, after))
+def _change(name: str, way: Mapping[str, Difference]) -> str:
+    one, other = before_and_after(name, way)
     return one if one == other else f"{one} to {other}"
 
 
 def waterfall_figure(plan: Plan, estimates: Estimates) -> Figure | Prose:
-    """From today to planned, change by change, in both starting states where they differ."""
+    """From today to planned, change by change, until the last queue is empty; in both starting states where they differ."""
     timed = _timed(plan)
     if not timed or plan.appraisal is None:
         return paragraph(NOTHING)
@@ -212,10 +232,13 @@ def _waterfall_table(items: Sequence[PlanItem], cases: Sequence[str]) -> Table:
     rows = []
     for item in items:
         for case in cases:
-            drain = _worth(item, case).cumulative["empty_min"]
-            bought = _moved(drain) if drain.ended or drain.endless else signed_minutes(drain.bought or 0.0)
-            rows.append((_label(item), case, _shown(drain.before), _shown(drain.after), bought, _range(drain)))
-    columns = ("change", "case", "drain before it", "drain with it", "bought", "P10 to P90 bought")
+            parts = {WHOLE: _worth(item, case)} | _by_queue(item, case)
+            for part, worth in parts.items():
+                drain = worth.cumulative["empty_min"]
+                bought = _moved(drain) if drain.ended or drain.endless else signed_minutes(drain.bought or 0.0)
+                who = part_name(part) or "all"
+                rows.append((_label(item), case, who, _shown(drain.before), _shown(drain.after), bought, _range(drain)))
+    columns = ("change", "case", "queue", "drain before it", "drain with it", "bought", "P10 to P90 bought")
     return Table(columns, tuple(rows), caption="Each change in its place, with all above it")
 
 
@@ -272,7 +295,7 @@ def _waterfall(values: Sequence[dict[str, Any]], case: str) -> Any:
 def before_after_figure(plan: Plan, estimates: Estimates) -> Figure | Prose:
     """Items waiting and first-attempt age today and with the whole plan, on one axis."""
     edits = [item.edit for item in plan.open if item.edit]
-    today = couple(estimates.loaded)
+    today = estimates.coupling
     planned = couple(edited(estimates.loaded, edits)) if edits else None
     if today is None or planned is None or not today.queues:
         return paragraph(NOTHING)
@@ -350,26 +373,17 @@ def _lines(values: list[dict[str, Any]], x: Any, title: str, clock: Clock, coupl
     return lines + restored.encode(alt.X("at", type="temporal", scale=alt.Scale(type="utc")))
 
 
-_MEASURES = (
-    ("fresh_min", "first-attempt age at baseline", _shown),
-    ("empty_min", "backlog empty", _shown),
-    ("lost", "items expired, discarded or lost", lambda value: "" if value is None else format_count(value)),
-    (
-        "failed_direct",
-        "direct requests failed or held back",
-        lambda value: "" if value is None else format_count(value),
-    ),
-    ("peak_attempts_per_min", "peak attempts", lambda value: "" if value is None else format_rate(value)),
-    ("collapsed_min", "time down after the restore", lambda value: written("collapsed_min", value)),
-)
-
-
 def _before_after_table(plan: Plan, estimates: Estimates) -> Table:
     rows = []
     if plan.appraisal is not None:
         for case in CASES:
             today, planned = plan.appraisal.today[case], plan.appraisal.planned[case]
-            for name, words, write in _MEASURES:
-                if applies(name, estimates.loaded.scenario):
-                    rows.append((words, case, write(today.likely(name)), write(planned.likely(name))))
+            for name, (words, _) in NAMES.items():
+                if not applies(name, estimates.loaded.scenario):
+                    continue
+                parts = today.parts(name)
+                for part in [*parts, WHOLE] if len(parts) > 1 else [WHOLE]:
+                    of = part_name(part) or (f"all {OF_PART[name]}" if len(parts) > 1 else "")
+                    cells = (amount(name, measured.of(part)) for measured in (today, planned))
+                    rows.append((f"{words.removesuffix(' after')}{of and f' ({of})'}", case, *cells))
     return Table(("measure", "case", "today", "with the plan"), tuple(rows), caption="Before and after the whole plan")

@@ -72,7 +72,7 @@ def attempts_of(reading: Reading, side: Side | None, service_per_min: float | No
     return max(1.0, reading.attempts_per_min / requests) if requests > 0 else None
 
 
-def is_failing(reading: Reading, side: Side | None, service_per_min: float | None) -> bool | None:
+def is_failing(reading: Reading, side: Side | None) -> bool | None:
     """Whether the dependency shows that it does not bear its load: by failing attempts, or attempts above what it was tested to.
 
     None where nobody looked at either.

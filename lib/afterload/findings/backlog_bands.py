@@ -8,8 +8,7 @@ import numpy as np
 
 from afterload.model.coupled import Input, backlogs
 from afterload.model.curves import FloatArray
-from afterload.model.uncertainty import draw
-from afterload.recovery.result import SEED, CoupledEstimate
+from afterload.recovery.result import CoupledEstimate, drawn_inputs
 
 __all__ = ["BacklogBand", "backlog_bands"]
 
@@ -54,7 +53,7 @@ def backlog_bands(recovery: CoupledEstimate | None) -> tuple[BacklogBand, ...]:
         return ()
     ends = [spread.p90 for spread in recovery.drain.values()]
     horizon = max([BEYOND * end if end is not None else NO_END_MIN for end in ends])
-    inputs = draw(coupling.ranges, recovery.draws, np.random.default_rng(SEED))
+    inputs = drawn_inputs(coupling, recovery.draws)
     # Not a number, for never, comes last.
     by_end = np.argsort(np.max(recovery.drawn.drain_min, axis=1), kind="stable")
     every = max(1, recovery.draws // COURSES)

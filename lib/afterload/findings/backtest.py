@@ -2,26 +2,75 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from afterload.arrivals import arrival_profile
 from afterload.errors import ApproximationWarning, InputError, LowerBoundWarning
-from afterload.estimates import estimate_queue
 from afterload.findings.drain import ObservedDrain
-from afterload.model.backlog import BacklogRecovery, QueueLoad, RateProfile, recover
+from afterload.model.backlog import QueueLoad, RateProfile, recover
+from afterload.model.coupled import trace
+from afterload.model.curves import FloatArray
+from afterload.recovery.build import couple
 from afterload.recovery.doubts import Doubt
+from afterload.recovery.inputs import queue_inputs
 from afterload.scenario import LoadedScenario
 from afterload.units import format_count, format_rate
 
-__all__ = ["BackTest", "back_test", "load_at_restore"]
+__all__ = ["BackTest", "back_test", "load_at_restore", "predicts"]
 
 Assumption = Literal["arrival rate", "backlog at the restore", "service rate"]
 # A swap that takes less than this share of the error away explains nothing.
 LEAST_CLOSED = 0.1
 # Errors below this share of the drain are within what counts and periods can tell.
 SMALL = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """A drain from the restore on: its end, None for never, what the consumers sustain, and what waits over time."""
+
+    drain_min: float | None
+    service_rate_per_min: float
+    times_min: FloatArray
+    backlog: FloatArray
+
+
+Predict = Callable[[QueueLoad], Prediction]
+
+
+def _alone(load: QueueLoad) -> Prediction:
+    found = recover(load)
+    return Prediction(found.drain_min, found.service_rate_per_min, found.times_min, found.backlog)
+
+
+def predicts(loaded: LoadedScenario, queue: str) -> Predict:
+    """How a drain of one queue of a scenario is predicted: with all that recovers with it, its courses included."""
+
+    whole = couple(loaded)
+    # What the outage leaves to the other queues waits at the restore.
+    left = (
+        {}
+        if whole is None
+        else dict(zip(whole.queues, whole.course.result.backlog_at_restore[0].tolist(), strict=True))
+    )
+    coupling = couple(loaded, waiting=left)
+    if coupling is None:
+        raise InputError(f"{queue} is no queue of the scenario")
+    place, system = coupling.queues.index(queue), coupling.system
+
+    def predict(load: QueueLoad) -> Prediction:
+        queues = list(system.queues)
+        queues[place] = replace(queues[place], load=load)
+        course = trace(replace(system, queues=tuple(queues)))
+        drain = float(course.result.drain_min[0, place])
+        backlog = course.live[:, place] + course.sidelined[:, place]
+        rate = queues[place].own_rate_per_min
+        return Prediction(None if math.isnan(drain) else drain, rate, course.times_min, backlog)
+
+    return predict
 
 
 @dataclass(frozen=True)
@@ -64,7 +113,7 @@ class BackTest:
     """
 
     load: QueueLoad
-    predicted: BacklogRecovery
+    predicted: Prediction
     observed: ObservedDrain
     swaps: tuple[Swap, ...]
     with_all_min: float | None
@@ -93,14 +142,14 @@ def load_at_restore(loaded: LoadedScenario, queue: str, observed: ObservedDrain,
         observed: for the backlog at the restore and the arrivals before the trigger.
         arrivals: ``seen``: the median before the trigger; ``scenario``: what the scenario assumes.
     """
-    load = estimate_queue(loaded, queue).load
+    load = queue_inputs(loaded, queue).load
     profile = RateProfile.constant(observed.before.median)
     if arrivals == "scenario":
         profile, _ = arrival_profile(loaded, queue, observed.restore)
     return replace(load, arrivals=profile, outage_min=0.0, backlog_before=observed.backlog_at_restore)
 
 
-def back_test(load: QueueLoad, observed: ObservedDrain) -> BackTest:
+def back_test(load: QueueLoad, observed: ObservedDrain, predict: Predict = _alone) -> BackTest:
     """Predict the drain and say which assumption was off.
 
     Each observed value replaces its assumption alone: arrivals in the drain, throughput while the backlog drained, and the
@@ -109,22 +158,23 @@ def back_test(load: QueueLoad, observed: ObservedDrain) -> BackTest:
     Parameters:
         load: what was assumed: arrivals from the restore on, the backlog then, the service rate; its outage has no length.
         observed: what happened.
+        predict: how a drain is predicted; the queue alone if not given.
 
     Raises:
         InputError: the load has an outage, so it does not begin at the restore.
     """
     if load.outage_min != 0:
         raise InputError(f"the load begins {load.outage_min:g} min before the restore; a back-test starts at it")
-    predicted = recover(load)
-    changes = _changes(load, observed)
+    predicted = predict(load)
+    changes = _changes(load, observed, predicted.service_rate_per_min)
     swaps = tuple(
-        _swap(name, assumed, change(load), predicted.drain_min, observed, seen)
+        _swap(name, assumed, predict(change(load)).drain_min, predicted.drain_min, observed, seen)
         for name, ((assumed, seen), change) in changes.items()
     )
     everything = load
     for _, change in changes.values():
         everything = change(everything)
-    with_all = recover(everything).drain_min if len(changes) == 3 else None
+    with_all = predict(everything).drain_min if len(changes) == 3 else None
     doubts = list(observed.doubts)
     if observed.drain_min is None:
         doubts.append(Doubt(LowerBoundWarning, "the drain is not over in the data, so the prediction has no error yet"))
@@ -142,7 +192,7 @@ def back_test(load: QueueLoad, observed: ObservedDrain) -> BackTest:
 _Change = tuple[tuple[float, float], Callable[[QueueLoad], QueueLoad]]
 
 
-def _changes(load: QueueLoad, observed: ObservedDrain) -> dict[Assumption, _Change]:
+def _changes(load: QueueLoad, observed: ObservedDrain, assumed_per_min: float) -> dict[Assumption, _Change]:
     """For each assumption that was observed: assumed and observed value, and the load with the observed one."""
     found: dict[Assumption, _Change] = {}
     if observed.arrival is not None:
@@ -161,26 +211,21 @@ def _changes(load: QueueLoad, observed: ObservedDrain) -> dict[Assumption, _Chan
         # What was sustained already has caps and ramps in it.
         sustained = observed.service.mean
         found["service rate"] = (
-            (_sustained(load), sustained),
+            (assumed_per_min, sustained),
             lambda one: replace(one, service_rate_per_min=sustained, cap_concurrency=None, ramp=None),
         )
     return found
 
 
-def _sustained(load: QueueLoad) -> float:
-    return recover(load).service_rate_per_min
-
-
 def _swap(
     name: Assumption,
     assumed: float,
-    load: QueueLoad,
+    drain: float | None,
     predicted: float | None,
     observed: ObservedDrain,
     seen: float,
 ) -> Swap:
-    drain, true = recover(load).drain_min, observed.drain_min
-    closed = None
+    true, closed = observed.drain_min, None
     if drain is not None and predicted is not None and true is not None and predicted != true:
         closed = 1.0 - abs(drain - true) / abs(predicted - true)
     return Swap(name, assumed, seen, drain, closed)

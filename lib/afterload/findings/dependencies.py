@@ -81,7 +81,7 @@ def dependency_standings(coupling: Coupling | None) -> tuple[DependencyStanding,
     for place, name in enumerate(coupling.dependencies):
         item = coupling.system.dependencies[place]
         direct = item.control_per_min + item.fresh_per_min
-        drains = sum(consumers_rate(queue) for queue in scenario.queues.values() if queue.dependency == name)
+        drains = sum(queue.calls_of(name) * consumers_rate(queue) for queue in scenario.queues.values())
         mean, timeout = mean_attempts(scenario, name), scenario.dependencies[name].timeout_s
         found.append(
             DependencyStanding(name, item.capacity_per_min, mean, item.attempts_failing, direct, drains, timeout)

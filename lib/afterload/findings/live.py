@@ -39,7 +39,7 @@ WANTED_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Times:
-    """Minutes from the last reading that P10, P50 and P90 of what is likely stay within; None: not within 30 days."""
+    """Minutes from the last reading that P10, P50 and P90 of what is likely stay within; None: not within 1,000 days."""
 
     p10: float | None
     p50: float | None
@@ -191,6 +191,11 @@ class _Answer(Rates):
         return empty[-1] + 1 if empty else 0
 
     def live(self) -> Live:
+        failing = is_failing(self.seen, self.known.side)
+        if failing is False and self.known.consumers is not None and self.known.healthy is not None:
+            # What is seen goes over the state in which the scenario begins.
+            seen = self.known.healthy()
+            self.known = replace(self.known, service=seen.service, consumers=seen.consumers, sustains=seen.sustains)
         known, last, left = self.known, self.last, self.depths[-1]
         first = self._since_empty()
         change, projection, used = None, None, 1
@@ -209,7 +214,6 @@ class _Answer(Rates):
         empty = self._empty(kind, projection, ahead)
         net = None if projection is None else projection.net_per_min
         service = self._service(net)
-        failing = is_failing(self.seen, known.side, service.per_min if service is not None else None)
         cap = safe_cap(known.side, known.item_time_s, self.seen, bool(failing), self._highest(service))
         capped = self._capped(cap, kind)
         self._say(kind, projection)
@@ -327,7 +331,7 @@ class _Answer(Rates):
         if known.side is not None and known.side.drain_share < 1:
             words = (
                 f"other queues drain into {known.side.name} too: this one gets "
-                f"{format_share(known.side.drain_share)} of the room, by service rates"
+                f"{format_share(known.side.drain_share)} of the room, by what consumers do"
             )
             self.doubts.append(Doubt(ApproximationWarning, words))
 
@@ -347,7 +351,7 @@ class _Answer(Rates):
         if known.on_ramp(self.last.at) and not self._planned_only():
             words = "consumers are still on their ramp, so the drain may become faster than what was seen"
             self.doubts.append(Doubt(ApproximationWarning, words))
-        if known.consumers is not None and known.restored_at is None:
+        if known.consumers is not None and known.consumers.changes_after(0) and known.restored_at is None:
             self.doubts.append(
                 Doubt(ApproximationWarning, "the ramp of the consumers is taken to begin with this reading")
             )

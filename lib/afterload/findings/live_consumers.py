@@ -9,12 +9,15 @@ import numpy as np
 from afterload.model.curves import FloatArray
 from afterload.model.fluid import Steps
 
-__all__ = ["Consumers"]
+__all__ = ["SAME_SHARE", "Consumers"]
+
+# Rates that differ by less than this share are one: the coupled recovery goes in steps.
+SAME_SHARE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Consumers:
-    """A service rate that is constant from each start to the next, and rises.
+    """A service rate that is constant from each start to the next.
 
     Attributes:
         starts_min: minutes after the restore, rising from 0, shape (steps,).
@@ -38,15 +41,15 @@ class Consumers:
 
     def rises_after(self, minutes: float) -> bool:
         """Whether the rate is still to rise."""
-        return self.rate_at(minutes) < float(self.rates_per_min[-1]) * (1 - 1e-9)
+        return self.rate_at(minutes) < float(self.rates_per_min[-1]) * (1 - SAME_SHARE)
+
+    def changes_after(self, minutes: float) -> bool:
+        """Whether the rate is still to change."""
+        return self._place(minutes) < len(self.rates_per_min) - 1
 
     def served(self, start: float, end: float) -> float:
         """Items that can be served between two times."""
         return self._until(end) - self._until(start)
-
-    def capped(self, most_per_min: float) -> Consumers:
-        """The same below a rate that nothing passes."""
-        return Consumers.of(Steps(self.starts_min, np.minimum(self.rates_per_min, most_per_min)))
 
     def _place(self, minutes: float) -> int:
         return max(0, int(np.searchsorted(self.starts_min, minutes, side="right")) - 1)

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
 from afterload.arrivals import arrival_profile
 from afterload.estimates import estimate_fleet
-from afterload.findings.live_consumers import Consumers
+from afterload.findings.live_consumers import SAME_SHARE, Consumers
 from afterload.model.coupled import CapSteps
 from afterload.model.curves import RateProfile
-from afterload.recovery.rates import cap_steps, mean_attempts, part_of_room, room_at
-from afterload.recovery.service import QueueService, queue_service
-from afterload.scenario import LoadedScenario
+from afterload.recovery.inputs import queue_inputs
+from afterload.recovery.rates import (
+    cap_steps,
+    consumers,
+    consumers_rate,
+    estimate_cap,
+    mean_attempts,
+    own_ramp,
+    room_at,
+)
+from afterload.recovery.sustained import sustained
+from afterload.scenario import LoadedScenario, Queue
+from afterload.scenario.schema import DrainCap, RampUp
 from afterload.units import format_offset, format_rate
 
 __all__ = [
@@ -90,7 +103,9 @@ class Known:
         arrival, service: rates as planned; of the service what consumers sustain in the end, caps and ramp counted.
         drain_per_min: what the dependency gets from all consumers in the end, as planned; None where that is ``service``.
         bound: what caps, ramp and batches allow by themselves; None where there are none.
-        consumers: what they sustain from the restore on; None where that does not change.
+        consumers: what they sustain from the restore on; None where no scenario says.
+        sustains: the same under a cap in items a minute.
+        healthy: all this with dependencies that are not down.
         profile, origin: arrivals over time, in minutes after the origin.
         age_limit_min, retention_min: work older than this goes without being served.
         deadline_min: work older than this is discarded when its turn comes.
@@ -112,6 +127,8 @@ class Known:
     drain_per_min: float | None = None
     bound: StatedRate | None = None
     consumers: Consumers | None = None
+    sustains: Callable[[float], Consumers] | None = None
+    healthy: Callable[[], Known] | None = None
     profile: RateProfile | None = None
     origin: datetime | None = None
     age_limit_min: float | None = None
@@ -148,7 +165,7 @@ class Known:
             return self.service
         since = self.since_restore(at)
         now, soon = self.consumers.rate_at(since), self.consumers.rate_at(since + RAMP_AHEAD_MIN)
-        if soon >= self.service.per_min * (1 - 1e-9):
+        if soon >= self.service.per_min * (1 - SAME_SHARE):
             words = f"{self.service.words}, when the ramp ends: {format_rate(now)} now"
             return StatedRate(self.service.per_min, self.service.sd_per_min, words)
         words = f"in {RAMP_AHEAD_MIN:g} min, on a ramp to {format_rate(self.service.per_min)} {self.service.words}"
@@ -171,37 +188,71 @@ def served_under_cap(cap: int, item_time_s: float) -> StatedRate:
     return StatedRate(rate, PLANNED_SHARE * rate, f"under the cap of {cap:,} at once")
 
 
-def known_of(loaded: LoadedScenario, queue: str, cap: int | None = None, item_time_s: float | None = None) -> Known:
-    """What a scenario tells of the recovery of one of its queues, with a cap and an item time that go over it."""
-    scenario = loaded.scenario
-    item = scenario.queues[queue]
+def known_of(
+    loaded: LoadedScenario,
+    queue: str,
+    cap: int | None = None,
+    item_time_s: float | None = None,
+    collapsed: bool | None = None,
+) -> Known:
+    """What a scenario tells of the recovery of one of its queues, with a cap and an item time that go over it.
+
+    Dependencies begin as the scenario says, or as ``collapsed`` does.
+    """
+    loaded = _with_given(loaded, queue, cap, item_time_s)
+    scenario, item = loaded.scenario, loaded.scenario.queues[queue]
     origin = scenario.incident.trigger
     profile, _ = arrival_profile(loaded, queue, origin)
-    sustained = queue_service(loaded, queue, cap, item_time_s)
-    service, bound = _service(loaded, queue, sustained)
+
+    @cache
+    def sustains(most_per_min: float = math.inf) -> Consumers:
+        return Consumers.of(sustained(loaded, queue, most_per_min, collapsed))
+
+    service, bound = _service(loaded, queue, sustains())
+    load = queue_inputs(loaded, queue).load
     return Known(
         zone=scenario.time_zone,
         restored_at=scenario.incident.restored_at,
         objective_min=scenario.recovery_objective_min,
         order=item.order,
         sideline_min=item.sideline_after_min or 0.0,
-        item_time_s=sustained.load.item_time_s,
+        item_time_s=item.item_time_s,
         cap=item.concurrency_limit if cap is None else cap,
         arrival=_stated(loaded, queue, "arrival_rate", profile.mean_tail_per_min),
         service=service,
-        drain_per_min=sustained.drain_per_min,
+        drain_per_min=consumers_rate(item),
         bound=bound,
-        consumers=Consumers.of(sustained.capacity) if len(sustained.capacity.starts) > 1 else None,
+        consumers=sustains(),
+        sustains=sustains,
+        healthy=lambda: known_of(loaded, queue, cap, item_time_s, collapsed=False),
         profile=profile if profile.repeats or len(profile.rates_per_min) > 1 else None,
         origin=origin,
-        age_limit_min=sustained.load.max_age_min,
-        retention_min=sustained.load.retention_min,
-        deadline_min=sustained.load.deadline_min,
-        side=_side(loaded, queue, sustained.load.item_time_s),
+        age_limit_min=load.max_age_min,
+        retention_min=load.retention_min,
+        deadline_min=load.deadline_min,
+        side=_side(loaded, queue),
         fleets=tuple(_fleet(loaded, name) for name in scenario.fleets),
         loops=tuple(scenario.control_loops),
         lift_hold_min=scenario.admission.lift_limits_min,
     )
+
+
+def _with_given(loaded: LoadedScenario, queue: str, cap: int | None, item_time_s: float | None) -> LoadedScenario:
+    """The scenario with an item time and a cap, in place of all its limits on items in work at once, that somebody gives."""
+    item = loaded.scenario.queues[queue]
+    changed: dict[str, Any] = {} if item_time_s is None else {"item_time_s": item_time_s}
+    if cap is not None and (item_time_s or item.item_time_s) is not None:
+        ramp = own_ramp(item)
+        changed |= {
+            "drain_cap": DrainCap(concurrency=max(1, cap)), "reserved_concurrency": None, "provisioned_pollers": None,
+            "ramp": None if ramp is None else RampUp(
+                start=round(ramp.start), per_min=round(ramp.per_min), ceiling=round(ramp.ceiling)
+            ),
+        }  # fmt: skip
+    if not changed:
+        return loaded
+    queues = {**loaded.scenario.queues, queue: item.model_copy(update=changed)}
+    return replace(loaded, scenario=loaded.scenario.model_copy(update={"queues": queues}))
 
 
 def _stated(loaded: LoadedScenario, queue: str, field: str, per_min: float) -> StatedRate:
@@ -212,28 +263,62 @@ def _stated(loaded: LoadedScenario, queue: str, field: str, per_min: float) -> S
     return StatedRate(per_min, PLANNED_SHARE * per_min, words)
 
 
-def _service(loaded: LoadedScenario, queue: str, sustained: QueueService) -> tuple[StatedRate, StatedRate | None]:
+# What bounds consumers, in words, by the name of the bound; with a number at once where it has one.
+BOUND_WORDS = {
+    "ramp": "the ramp's end",
+    "batches": "the batches of the busiest shard",
+    "connection pool": "the connection pool",
+    "autoscaler": "all replicas",
+}
+
+
+def _bound_words(item: Queue, name: str) -> str:
+    """The tightest bound of a queue's consumers, in words."""
+    at_once = {
+        "cap": item.drain_cap.concurrency if item.drain_cap else None,
+        "reserved concurrency": item.reserved_concurrency,
+        "pollers": item.provisioned_pollers.concurrency if item.provisioned_pollers else None,
+        "consumers": item.consumers.number * item.consumers.at_once if item.consumers else None,
+    }
+    words = {"cap": "the cap of {:,} at once", "reserved concurrency": "the reserved concurrency of {:,}",
+             "pollers": "the pollers' {:,} at once", "consumers": "its consumers' {:,} at once"}  # fmt: skip
+    if name == "ramp" and item.ramp is not None:
+        return f"{BOUND_WORDS[name]} of {item.ramp.ceiling if item.ramp.per_min else item.ramp.start:,} at once"
+    return words[name].format(at_once[name]) if name in words else BOUND_WORDS[name]
+
+
+def _service(loaded: LoadedScenario, queue: str, sustains: Consumers) -> tuple[StatedRate, StatedRate | None]:
     """What consumers sustain in the end, and what bounds them."""
-    planned = loaded.scenario.queues[queue].service_rate_per_min
-    rate, bound = sustained.rate_per_min, sustained.bound_per_min
-    limit = None if bound is None else StatedRate(bound, 0.0, sustained.bound_by)
-    if rate >= planned * (1 - 1e-9):
-        return _stated(loaded, queue, "service_rate", rate), limit
-    by = sustained.bound_by if bound is not None and bound <= rate * (1 + 1e-9) else "what its busiest shard gets"
+    item = loaded.scenario.queues[queue]
+    planned, rate = item.service_rate_per_min, float(sustains.rates_per_min[-1])
+    bounds = {name: value for name, value in consumers(item).bounds.items() if name != "service rate"}
+    tightest = min(bounds, key=lambda name: bounds[name], default=None)
+    limit = None if tightest is None else StatedRate(bounds[tightest], 0.0, _bound_words(item, tightest))
+    if rate >= planned * (1 - SAME_SHARE):
+        return _stated(loaded, queue, "service_rate", planned), limit
+    if limit is not None and rate >= limit.per_min * (1 - SAME_SHARE):
+        rate, by = limit.per_min, limit.words
+    elif rate <= 0:
+        by = "its dependency, which does not bear that"
+    elif item.stream is not None:
+        by = "what its busiest shard gets"
+    else:
+        by = "all that acts on it"
     words = f"under {by}, of {format_rate(planned)} planned in {loaded.name}"
     return StatedRate(rate, PLANNED_SHARE * rate, words), limit
 
 
-def _side(loaded: LoadedScenario, queue: str, item_time_s: float | None) -> Side | None:
+def _side(loaded: LoadedScenario, queue: str) -> Side | None:
     scenario = loaded.scenario
-    name = scenario.queues[queue].dependency
-    if name not in scenario.dependencies:
+    cap = estimate_cap(scenario, queue)
+    if cap is None:
         return None
-    room = room_at(scenario, name)
-    share = part_of_room(scenario, queue) / room.free_per_min if room.free_per_min > 0 else room.drain_share
+    room, item = room_at(scenario, cap.dependency), scenario.queues[queue]
+    # Items that one call of the dependency stands for.
+    share = cap.part_per_min / room.free_per_min if room.free_per_min > 0 else room.drain_share
     return Side(
-        name, room.tested_per_min, room.direct_per_min, room.control_per_min, mean_attempts(scenario, name), share,
-        cap_steps(scenario.queues[queue].model_copy(update={"item_time_s": item_time_s})),
+        cap.dependency, room.tested_per_min, room.direct_per_min, room.control_per_min,
+        mean_attempts(scenario, cap.dependency), share, cap_steps(item),
     )  # fmt: skip
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import timedelta
 
 from afterload.errors import ApproximationWarning
+from afterload.findings.live_consumers import SAME_SHARE
 from afterload.findings.live_known import READ_SHARE, Known, StatedRate
 from afterload.model.live import Ahead, Projection, from_rates, rounding_of
 from afterload.recovery.doubts import Doubt
@@ -150,16 +152,16 @@ class Rates:
             return service
         return replace(planned, per_min=drain)
 
-    def _ramp(self, base: StatedRate | None = None, most_per_min: float | None = None) -> Ahead | None:
-        """What a ramp serves less than the present rate does, and later more; None where no ramp is known or left."""
-        known = self.known
-        if not self._planned_only() or not known.on_ramp(self.last.at):
+    def _ramp(self, base: StatedRate | None = None, most_per_min: float = math.inf) -> Ahead | None:
+        """What consumers serve less later on than the present rate, by the scenario; None where that does not change."""
+        known, since = self.known, self.known.since_restore(self.last.at)
+        if not self._planned_only() or known.consumers is None or known.sustains is None:
             return None
-        assert known.consumers is not None
-        consumers = known.consumers if most_per_min is None else known.consumers.capped(most_per_min)
+        consumers = known.sustains(most_per_min)
         base = base or self._stated_service()
         rate = 0.0 if base is None else base.per_min
-        since = known.since_restore(self.last.at)
+        if not consumers.changes_after(since) and abs(consumers.rate_at(since) - rate) <= SAME_SHARE * rate:
+            return None
         return lambda minutes: rate * minutes - consumers.served(since, since + minutes)
 
     def _ahead(self, ramp: Ahead | None) -> tuple[Ahead | None, str]:

@@ -45,7 +45,7 @@ def clock(at: datetime, live: Live) -> str:
 def times_words(times: Times) -> str:
     """ "344 min (P10 245 min, P90 578 min)"."""
     if times.p50 is None:
-        return "not within 30 days"
+        return "not within 1,000 days"
     if times.p10 == times.p90:
         return format_duration(times.p50)
     low = "no end" if times.p10 is None else format_duration(times.p10)
@@ -171,7 +171,7 @@ def _fresh(live: Live) -> str:
     elif live.fresh.p50 == 0:
         first = "on time at once, since fresh work goes first"
     else:
-        first = "not on time within 30 days" if live.fresh.p50 is None else f"on time in {times_words(live.fresh)}"
+        first = "not on time within 1,000 days" if live.fresh.p50 is None else f"on time in {times_words(live.fresh)}"
     return f"First attempts: {first}{_objective(live)}."
 
 

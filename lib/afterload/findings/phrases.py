@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 
+from afterload.recovery.course import QueueRecovery
 from afterload.scenario import LoadedScenario
-from afterload.units import DURATION_SUFFIXES, RATE_SUFFIXES, format_count
+from afterload.units import DURATION_SUFFIXES, RATE_SUFFIXES, format_count, format_duration, format_rate
 
-__all__ = ["counted", "quoted", "where"]
+__all__ = ["counted", "quoted", "where", "without_end"]
 
 
 def counted(number: float, thing: str) -> str:
@@ -36,3 +37,9 @@ def where(loaded: LoadedScenario, *path: str | int) -> str:
 def quoted(text: str | None, placeholder: str) -> str:
     """A name for a shell command, quoted where it must be; a placeholder in capitals where there is none."""
     return shlex.quote(text) if text else placeholder
+
+
+def without_end(recovery: QueueRecovery) -> str:
+    """What a queue loses without end, and from when on: "120/min from 4 h after the restore on"."""
+    begins = recovery.holds_from_min or 0.0
+    return f"{format_rate(recovery.lost_per_min)} from {format_duration(begins)} after the restore on"

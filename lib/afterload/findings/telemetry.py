@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from afterload.errors import InputError
 from afterload.findings.attempts import LayerAttempts, attempts_by_layer
-from afterload.findings.backtest import BackTest, back_test, load_at_restore
+from afterload.findings.backtest import BackTest, back_test, load_at_restore, predicts
 from afterload.findings.drain import ObservedDrain, observe_drain
 from afterload.findings.measured import MeasuredRecovery, Signal, measure_recovery
 from afterload.findings.rates import Meaning, RateSeries, to_rates
@@ -147,7 +147,7 @@ def _queue(loaded: LoadedScenario, name: str, entries: list[Telemetered]) -> Mea
                 by_signal["arrivals"].rates, by_signal["served"].rates, by_signal["backlog"].series,
                 incident.trigger, incident.restored_at, zone=zone,
             )  # fmt: skip
-            test = back_test(load_at_restore(loaded, name, drain), drain)
+            test = back_test(load_at_restore(loaded, name, drain), drain, predicts(loaded, name))
         except InputError as problem:
             why_not.append(str(problem))
     return MeasuredQueue(name, recovery, drain, test, tuple(why_not))

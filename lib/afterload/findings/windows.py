@@ -11,7 +11,7 @@ from afterload.scenario import ImpactWindow, LoadedScenario, TimelineEvent
 from afterload.scenario.reference_event import NAME, is_another_event
 from afterload.units import format_instant
 
-__all__ = ["SplitWindow", "other_events", "split_windows"]
+__all__ = ["SplitWindow", "left_out", "other_events", "split_windows"]
 
 # An account may begin with what came before the trigger, such as a deployment; effects may come late.
 BEFORE, LATE = timedelta(days=1), timedelta(days=7)
@@ -32,7 +32,7 @@ class SplitWindow:
 
 
 def split_windows(loaded: LoadedScenario) -> tuple[SplitWindow, ...]:
-    """Split every impact window of a scenario at its restore, in the order of the file.
+    """Split every impact window of a scenario's incident at its restore, in the order of the file.
 
     before = max(0, min(end, restore) - start); after = max(0, end - max(start, restore)).
     """
@@ -41,8 +41,23 @@ def split_windows(loaded: LoadedScenario) -> tuple[SplitWindow, ...]:
     def minutes(at: datetime) -> float:
         return (at - restore).total_seconds() / 60
 
-    parts = ((window, split(minutes(window.start), minutes(window.end), 0.0)) for window in loaded.impacts)
+    counted = (window for window in loaded.impacts if not _why_left_out(window, loaded))
+    parts = ((window, split(minutes(window.start), minutes(window.end), 0.0)) for window in counted)
     return tuple(SplitWindow(window, before, after) for window, (before, after) in parts)
+
+
+def left_out(loaded: LoadedScenario) -> tuple[tuple[ImpactWindow, str], ...]:
+    """The windows of a scenario's file that count nowhere, each with why."""
+    return tuple((window, why) for window in loaded.impacts if (why := _why_left_out(window, loaded)))
+
+
+def _why_left_out(window: ImpactWindow, loaded: LoadedScenario) -> str:
+    incident = loaded.scenario.incident
+    if window.end < incident.trigger or window.start > incident.restored_at + LATE:
+        return "not of this incident"
+    if window.start == window.end:
+        return "no length"
+    return "no impact" if window.is_planned else ""
 
 
 def other_events(loaded: LoadedScenario) -> tuple[tuple[str, str], ...]:

@@ -126,7 +126,7 @@ class FormWorkbook:
         estimates = results.estimates
         found: list[Figure | Prose | Table] = [answer(estimates, results.plan, results.recovery)]
         for group in GROUPS.values():
-            found.append(group.answer(estimates, results.recovery))
+            found.append(group.answer(estimates))
             found += [LIVE[name].figure(estimates) for name in group.charts]
         return [*found, bands_table(results.recovery)]
 

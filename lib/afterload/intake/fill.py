@@ -13,17 +13,15 @@ from afterload.intake.proposal import Account, Missing, Outcome, Proposal, newes
 from afterload.readers.reading import Remark
 from afterload.scenario import load_scenario_text
 from afterload.scenario.evidence import same_value
-from afterload.scenario.fields import Section
-from afterload.scenario.overrides import locate
-from afterload.scenario.schema import CallStack, Client, Dependency, Fleet, Queue, Scenario
+from afterload.scenario.fields import Section, section_in
+from afterload.scenario.overrides import annotation_at, locate
+from afterload.scenario.schema import Scenario
 from afterload.yamledit import YamlText
 from afterload.yamltree import DataPath
 
 __all__ = ["fill"]
 
-PARTS: dict[str, type[Section]] = {
-    "queues": Queue, "fleets": Fleet, "clients": Client, "dependencies": Dependency, "call_stacks": CallStack,
-}  # fmt: skip
+PARTS = frozenset({"queues", "fleets", "clients", "dependencies", "call_stacks"})
 # A scenario is read again after each refusal; each drops at least one value.
 MOST_ROUNDS = 50
 
@@ -113,23 +111,28 @@ def _keys(data: Any, path: DataPath) -> DataPath:
 
 
 def _held(edit: YamlText, text: str, outcomes: list[Outcome]) -> list[Outcome]:
-    """Hold back new parts, such as a queue, that lack what they cannot do without."""
+    """Hold back new parts, such as a queue or its stream, that lack what they cannot do without."""
     lacking: dict[DataPath, str] = {}
     offered = {outcome.proposal.path for outcome in outcomes if outcome.fate == "new"}
-    for head in {path[:2] for path in offered if path[0] in PARTS and len(path) > 2}:
-        if edit.get(head) is not None:
+    heads = {path[:end] for path in offered if path[0] in PARTS for end in range(2, len(path))}
+    for head in heads:
+        found = annotation_at(Scenario, head)
+        section = section_in(getattr(found, "annotation", found))
+        if edit.get(head) is not None or not (isinstance(section, type) and issubclass(section, Section)):
             continue
-        section = PARTS[str(head[0])]
         needed = [section.base(name) for name, field in section.model_fields.items() if field.is_required()]
-        absent = [name for name in needed if not any(path[:3] == (*head, name) for path in offered)]
+        absent = [name for name in needed if not any(path[: len(head) + 1] == (*head, name) for path in offered)]
         if absent:
             lacking[head] = f"{'.'.join(map(str, head))} also needs {', '.join(absent)}"
-    return [
-        Outcome(outcome.proposal, "held", outcome.before, lacking[outcome.proposal.path[:2]])
-        if outcome.fate == "new" and outcome.proposal.path[:2] in lacking
-        else outcome
-        for outcome in outcomes
-    ]
+
+    def held(outcome: Outcome) -> Outcome:
+        path = outcome.proposal.path
+        head = next((path[:end] for end in range(2, len(path)) if path[:end] in lacking), None)
+        if outcome.fate != "new" or head is None:
+            return outcome
+        return Outcome(outcome.proposal, "held", outcome.before, lacking[head])
+
+    return [held(outcome) for outcome in outcomes]
 
 
 def _ranges(edit: YamlText, outcomes: list[Outcome]) -> list[Outcome]:

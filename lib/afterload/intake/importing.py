@@ -12,28 +12,31 @@ from pathlib import Path
 from typing import Any, get_origin
 from zoneinfo import ZoneInfo
 
-from afterload.errors import InputError, NotFoundError, UnitError
+from afterload.errors import InputError, NotFoundError, UnitError, UnsupportedError
 from afterload.files import write_whole
 from afterload.findings.telemetry import read_telemetry
 from afterload.intake.base import without_stand_in
 from afterload.intake.cloud import cloud_conflicts, cloud_missing, cloud_proposals
 from afterload.intake.fill import fill
 from afterload.intake.metrics import Assigned, assign, metric_proposals, read_assignment
+from afterload.intake.platforms import platform_proposals
 from afterload.intake.proposal import Account, Missing, Proposal
-from afterload.readers.cloud import is_cloud_file, read_cloud_file
+from afterload.readers.cloud import ATTRIBUTES, is_cloud_file, read_cloud_file
 from afterload.readers.metrics import read_metrics_file
 from afterload.readers.reading import Inventory, Origin, Remark
 from afterload.readers.series import MetricFile
 from afterload.readers.source import digest_of, stated_date
-from afterload.readers.timeline import Timeline, read_timeline_file, to_csv
+from afterload.readers.timeline import Timeline, read_timeline_file, to_csv, without_entries
+from afterload.readers.windows import WindowFile, read_windows_file, windows_csv
 from afterload.scenario import LoadedScenario, Scenario, load_scenario_text
 from afterload.scenario.evidence_schema import Export, Telemetry
+from afterload.scenario.load import with_files
 from afterload.scenario.overrides import annotation_at, settle
 from afterload.scenario.reference_event import FOLDER
 from afterload.units import read_instant
 from afterload.yamledit import YamlText
 
-__all__ = ["Imported", "Wishes", "import_again", "import_files", "read_any"]
+__all__ = ["ACCEPTED", "Imported", "Wishes", "import_again", "import_files", "read_any", "standing"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,13 @@ class Wishes:
 
 
 _NOTHING = Wishes()
+ACCEPTED = (
+    "impact windows: CSV with a start, an end, and a service or title",
+    "metrics: CSV with a time column, JSON of CloudWatch, Prometheus query_range, Cloud Monitoring or Azure Monitor",
+    "settings: JSON of the AWS CLI, terraform show -json, RabbitMQ, kubectl get hpa, gcloud pubsub or az servicebus",
+    "consumer groups: text of kafka-consumer-groups --describe",
+    "a timeline: CSV, JSON or Markdown with times and texts; PagerDuty, Opsgenie, Statuspage, Slack",
+)
 
 
 @dataclass(frozen=True)
@@ -77,21 +87,25 @@ class Imported:
 
 @dataclass(frozen=True)
 class Read:
-    """One file as it was read: one of the three is not None."""
+    """One file as it was read: one of the four is not None."""
 
     path: str
     cloud: Inventory | None = None
     metrics: MetricFile | None = None
     timeline: Timeline | None = None
+    windows: WindowFile | None = None
 
     @property
     def kind(self) -> str:
         """What it is, in words."""
         if self.cloud is not None:
             kinds = sorted({item.kind for item in self.cloud.observations})
-            return f"cloud settings ({', '.join(kinds) or 'none'})"
+            where = "settings" if kinds and not ATTRIBUTES.keys() & set(kinds) else "cloud settings"
+            return f"{where} ({', '.join(kinds) or 'none'})"
         if self.metrics is not None:
             return f"metrics ({len(self.metrics.series)} series)"
+        if self.windows is not None:
+            return f"impact windows ({len(self.windows.windows)})"
         events = self.timeline.events if self.timeline is not None else ()
         return f"timeline ({len(events)} events)"
 
@@ -99,28 +113,40 @@ class Read:
 def read_any(path: str | Path, wishes: Wishes = _NOTHING) -> Read:
     """Read one file, whatever it is; its content tells.
 
-    Raises :class:`InputError` that says why it is none of the kinds, kind by kind.
+    Raises :class:`InputError` that says why it cannot be read, or what it holds and which kinds can be read.
     """
     name = str(path)
     if not Path(path).exists():
         raise NotFoundError(f"{name}: no such file")
     subject = wishes.subjects.get(name) or wishes.subjects.get(Path(name).name)
     if Path(path).is_dir():
-        return Read(name, timeline=read_timeline_file(path, zone=wishes.zone, date=wishes.date))
+        return Read(name, timeline=_read_timeline(name, wishes))
     if subject is not None or is_cloud_file(path):
         return Read(name, cloud=_read_cloud(name, subject, wishes))
-    why: list[str] = []
+    windows = read_windows_file(path, zone=wishes.zone, date=wishes.date)
+    if windows is not None:
+        if not windows.windows:
+            raise InputError(without_entries(name, windows.remarks))
+        return Read(name, windows=windows)
+    problems: list[InputError] = []
     try:
         return Read(name, metrics=read_metrics_file(path, zone=wishes.zone))
     except InputError as problem:
-        why.append(f"as metrics: {_reason(problem, name)}")
+        problems.append(problem)
     try:
-        return Read(name, timeline=read_timeline_file(path, zone=wishes.zone, date=wishes.date))
+        return Read(name, timeline=_read_timeline(name, wishes))
     except InputError as problem:
-        why.append(f"as a timeline: {_reason(problem, name)}")
-    raise InputError(
-        f"{name}: is no file that can be imported; {'; '.join(why)}; nor is it JSON of the AWS CLI or of terraform show -json"
-    )
+        problems.insert(0, problem)
+    # What is wrong with a file of a kind says more than that it is of none.
+    raise min(problems, key=lambda problem: isinstance(problem, UnsupportedError))
+
+
+def _read_timeline(name: str, wishes: Wishes) -> Timeline:
+    """A timeline with at least one entry."""
+    timeline = read_timeline_file(name, zone=wishes.zone, date=wishes.date)
+    if not timeline.events:
+        raise InputError(without_entries(name, timeline.remarks))
+    return timeline
 
 
 def _read_all(paths: Sequence[str | Path], wishes: Wishes) -> list[Read]:
@@ -132,10 +158,10 @@ def _read_all(paths: Sequence[str | Path], wishes: Wishes) -> list[Read]:
             read.append(read_any(path, wishes))
         except InputError as problem:
             wrong.append(problem)
-    if len(wrong) == 1:
-        raise wrong[0]
     if wrong:
-        raise InputError("\n".join(dict.fromkeys(map(str, wrong))))
+        unsupported = any(isinstance(problem, UnsupportedError) for problem in wrong)
+        accepted = ("Accepted:", *(f"- {kind}" for kind in ACCEPTED)) if unsupported else ()
+        raise InputError("\n".join((*dict.fromkeys(map(str, wrong)), *accepted)))
     return read
 
 
@@ -156,14 +182,10 @@ def _read_cloud(name: str, subject: str | None, wishes: Wishes) -> Inventory:
         ) from None
 
 
-def _reason(problem: InputError, name: str) -> str:
-    return str(problem).removeprefix(f"{name}: ").removeprefix(name)
-
-
 def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wishes: Wishes = _NOTHING) -> Imported:
     """Read files and fill the scenario ``text``, which is, or will be, the file ``target``.
 
-    Nothing is written: the account holds the new text, and ``beside`` a timeline's CSV for the scenario to name.
+    Nothing is written: the account holds the new text, and ``beside`` the CSV files for the scenario to name.
     Raises :class:`InputError` where a file is of no known kind, a metric or value names nothing, or the text is no YAML.
     """
     if wishes.zone is None:
@@ -174,14 +196,16 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
     said = fill(text, target, given, rejected=wishes.rejected)
     data = YamlText(said.text, str(target)).data or {}
     inventory = Inventory.joined(item.cloud for item in read if item.cloud is not None)
-    from_cloud = cloud_proposals(inventory, data)
+    from_platforms, seen_later = platform_proposals(inventory, data, _outage_of(data, wishes.zone))
+    from_cloud = [*cloud_proposals(inventory, data), *from_platforms]
     assigned, remarks = _assigned(read, wishes, data, from_cloud, Path(target))
-    from_metrics, missing, doubts = _metrics(assigned, data, wishes)
+    from_metrics, missing, doubts = _metrics(assigned, with_files(data, Path(target)) if assigned else data, wishes)
     timeline = Timeline.joined(item.timeline for item in read if item.timeline is not None)
     remarks += [
         *_incident_remarks(data, bool(assigned), Path(target)),
         *cloud_conflicts(inventory),
         *inventory.remarks,
+        *seen_later,
         *doubts,
     ]
     remarks += timeline.remarks
@@ -192,7 +216,13 @@ def import_files(paths: Sequence[str | Path], text: str, target: str | Path, wis
         path = Path(target).with_name(f"{Path(target).stem}-timeline.csv")
         beside[path] = to_csv(timeline)
         proposals.append(Proposal(_place_of_timeline(data), path.name, None, note=f"{len(timeline.events)} events"))
-    with _standing(beside):
+    windows = [window for item in read if item.windows is not None for window in item.windows.windows]
+    if windows:
+        path = Path(target).with_name(f"{Path(target).stem}-impacts.csv")
+        beside[path] = windows_csv(windows)
+        proposals.append(Proposal(("incident", "impacts"), path.name, None, note=f"{len(windows)} windows"))
+    remarks += [remark for item in read if item.windows is not None for remark in item.windows.remarks]
+    with standing(beside):
         account = fill(text, target, proposals, (), remarks, wishes.rejected)
         lacking = cloud_missing(inventory, _with_given(YamlText(account.text, str(target)).data, given))
         account = replace(account, missing=(*lacking, *missing))
@@ -224,7 +254,9 @@ def import_again(loaded: LoadedScenario) -> Imported:
         subjects={file: subject for file, subject in exports.items() if subject is not None},
         dates=dates,
         series=tuple(
-            f"{one.series.title}={one.entry.signal}:{one.entry.queue or ''}:{one.entry.unit or ''}".rstrip(":")
+            f"{one.entry.file}:{one.series.title}={one.entry.signal}:{one.entry.queue or ''}:{one.entry.unit or ''}".rstrip(
+                ":"
+            )
             for one in measured
         ),
     )
@@ -274,8 +306,10 @@ def _as_named(read: Read, target: Path, dates: Mapping[str, dt.datetime]) -> Rea
     def said(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
         return tuple(replace(remark, file=name if remark.file == read.path else remark.file) for remark in remarks)
 
-    cloud, metrics, timeline = read.cloud, read.metrics, read.timeline
+    cloud, metrics, timeline, windows = read.cloud, read.metrics, read.timeline, read.windows
     if cloud is not None:
+        # Where the content dates its tables, as that of two does, the file's date is of no use.
+        at = at if len({item.origin.exported_at for item in cloud.observations}) == 1 else None
         seen = tuple(replace(item, origin=of(item.origin)) for item in cloud.observations)
         cloud = Inventory(seen, said(cloud.remarks))
     if metrics is not None:
@@ -283,7 +317,9 @@ def _as_named(read: Read, target: Path, dates: Mapping[str, dt.datetime]) -> Rea
         metrics = MetricFile(series, said(metrics.remarks))
     if timeline is not None:
         timeline = replace(timeline, remarks=said(timeline.remarks))
-    return Read(read.path, cloud, metrics, timeline)
+    if windows is not None:
+        windows = replace(windows, remarks=said(windows.remarks))
+    return Read(read.path, cloud, metrics, timeline, windows)
 
 
 def _place_of_timeline(data: Any) -> tuple[str, str]:
@@ -310,7 +346,7 @@ def _problem(text: str, target: str | Path) -> str:
 
 
 @contextmanager
-def _standing(files: Mapping[Path, str]) -> Iterator[None]:
+def standing(files: Mapping[Path, str]) -> Iterator[None]:
     """Files that a scenario will name, for as long as it is read; those that stood there already are left alone."""
     made = [path for path in files if not path.exists()]
     try:
@@ -432,6 +468,19 @@ def _metrics(
             f"metrics need the times of the incident: {problem}; give incident.trigger and incident.restored_at"
         ) from None
     return metric_proposals(assigned, trigger, restored_at, wishes.zone or ZoneInfo("UTC"))
+
+
+def _outage_of(data: Any, zone: ZoneInfo | None) -> tuple[dt.datetime | None, dt.datetime | None]:
+    """When the dependency failed and when it was back, each None where the scenario does not tell it."""
+    incident = data.get("incident") if isinstance(data, dict) else None
+
+    def at(name: str) -> dt.datetime | None:
+        try:
+            return read_instant(incident.get(name) if isinstance(incident, dict) else None, zone)
+        except UnitError:
+            return None
+
+    return at("trigger"), at("restored_at")
 
 
 def _relative(path: str, target: Path) -> str:

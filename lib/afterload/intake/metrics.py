@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any, get_args
 from zoneinfo import ZoneInfo
 
@@ -33,6 +35,12 @@ KNOWN: Mapping[str, tuple[str, str | None]] = {
     "asynceventage": ("first_attempt_age", "ms"),
     "iteratorage": ("first_attempt_age", "ms"),
     "incomingrecords": ("arrivals", "count"),
+    "num_undelivered_messages": ("backlog", "items"),
+    "oldest_unacked_message_age": ("first_attempt_age", "s"),
+    "ack_message_count": ("served", "count"),
+    "incomingmessages": ("arrivals", "count"),
+    "completemessage": ("served", "count"),
+    "activemessages": ("backlog", "items"),
 }
 # A profile says more than one rate where the hours of a day differ by more than this share of their mean.
 UNEVEN_SHARE = 0.2
@@ -93,7 +101,8 @@ def assign(
     """Tell what each series measures: as the person said, else by a documented metric name.
 
     Parameters:
-        files: each file's path as the scenario will name it, with its series.
+        files: each file's path as the scenario will name it, with its series; a series may be named by its file too, as in
+            ``FILE:NAME``, or by the file alone where it holds no other.
         given: what :func:`read_assignment` gave.
         queues: every queue with the names (of itself and of its resources) by which series may name it.
 
@@ -104,10 +113,17 @@ def assign(
     remarks: list[Remark] = []
     used: set[int] = set()
     everything = [(file, item) for file, series in files for item in series]
+    titles = _told_apart(files)
     for name, signal, queue, unit in given:
-        matches = [(file, item) for file, item in everything if name in (item.title, item.name, item.origin.place)]
+        matches = [(file, item) for file, item in everything if name in _own_names(item)] or [
+            (file, series[0]) for file, series in files if len(series) == 1 and name in _file_names(file)
+        ]
+        matches = matches or [
+            (file, item)
+            for file, item in everything
+            if name in {f"{of}:{own}" for of in _file_names(file) for own in _own_names(item)}
+        ]
         if len(matches) != 1:
-            titles = [item.title for _, item in everything]
             near = nearest(name, titles)
             what = "names no series" if not matches else f"names {len(matches)} series"
             hint = f"; nearest: {near}" if near and not matches else ""
@@ -124,7 +140,7 @@ def assign(
             unit = known[1]
         layer = item.title if signal == "attempts" else ""
         found.append(Assigned(item, file, signal, queue, layer, unit))
-    for file, item in everything:
+    for title, (file, item) in zip(titles, everything, strict=True):
         if id(item) in used:
             continue
         known = _known(item)
@@ -132,7 +148,7 @@ def assign(
             remarks.append(
                 Remark(
                     "ask",
-                    f"{item.title}: what it measures is not told by its name: say --series {item.title!r}=SIGNAL:QUEUE:UNIT; "
+                    f"{item.title}: what it measures is not told by its name: say --series {title!r}=SIGNAL:QUEUE:UNIT; "
                     "UNIT is count for items in a period, per_s or per_min for a rate",
                     file,
                 )
@@ -145,7 +161,7 @@ def assign(
             remarks.append(
                 Remark(
                     "ask",
-                    f"{item.title}: of which queue it is, is not told: say --series {item.title!r}={known[0]}:QUEUE"
+                    f"{item.title}: of which queue it is, is not told: say --series {title!r}={known[0]}:QUEUE"
                     f"{':' + known[1] if known[1] else ''}",
                     file,
                 )
@@ -153,6 +169,24 @@ def assign(
             continue
         found.append(Assigned(item, file, known[0], queue, unit=known[1]))
     return found, remarks
+
+
+def _own_names(series: MetricSeries) -> set[str]:
+    return {series.title, series.name, series.origin.place}
+
+
+def _file_names(file: str) -> set[str]:
+    return {file, PurePath(file).name, PurePath(file).stem}
+
+
+def _told_apart(files: Sequence[tuple[str, Sequence[MetricSeries]]]) -> list[str]:
+    """A name for each series that no other has: its title, else its file, with the title where that holds several."""
+    count = Counter(item.title for _, series in files for item in series)
+    return [
+        item.title if count[item.title] == 1 else file if len(series) == 1 else f"{file}:{item.title}"
+        for file, series in files
+        for item in series
+    ]
 
 
 def _known(series: MetricSeries) -> tuple[str, str | None] | None:

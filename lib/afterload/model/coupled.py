@@ -477,7 +477,10 @@ class _Packed:
                 records.LaneRow(place, lane.arrival_share, lane.service_share, lane.batches_per_min)
                 for lane in queue.lanes
             ]
-            calls += [records.CallRow(call.dependency, call.per_item) for call in queue.all_calls]
+            for turn, call in enumerate(queue.all_calls):
+                calls.append(records.CallRow(call.dependency, call.per_item))
+                turns = self.dependencies["turn"][:, call.dependency]
+                np.maximum(turns, turn, out=turns)
             self.queues["end_lane"][:, place], self.queues["end_call"][:, place] = len(lanes), len(calls)
         self.lanes, self.calls = records.rows(records.Lane, lanes), records.rows(records.CallRow, calls)
 
@@ -494,7 +497,7 @@ class _Packed:
         place = (t0 + outages - float(self.system.outage_min) + self.base_ahead * step) / step
         draws["place"] = np.where(np.abs(place - np.rint(place)) < 1e-9, np.rint(place), place)
         draws["last_course"] = max((item.start for item in self.steps), default=-math.inf)
-        draws["several"] = any(len(queue.all_calls) > 1 for queue in self.system.queues)
+        draws["turns"] = max((len(queue.all_calls) for queue in self.system.queues), default=0) or 1
         return draws
 
     def _period(self) -> tuple[npt.NDArray[np.int64], int]:
@@ -522,7 +525,7 @@ class _Packed:
         # A surge that has fallen to nothing is none.
         surges = [40.0 * item.surge_decay_min for item in self.system.dependencies if item.surge_per_min > 0]
         late = max(0.0, float(self.outages.max()) - self.system.outage_min)
-        settled = max((item.cycle_start_min - self.system.lead_min + late for item in profiles), default=0.0)
+        settled = max((item.settled_from_min - self.system.lead_min + late for item in profiles), default=0.0)
         since = np.ceil(
             (max(0.0, settled, *ramps, *surges, *(item.start for item in self.steps)) + ages) / self.step - 1e-9
         )

@@ -38,7 +38,9 @@ SERVICE, FLEET, COURSE, CAP, RESERVED, CONSUMERS, POOL, SCALER, BATCHES, RAMP, A
 
 # Only ``simulate`` makes arrays and is kept on disk. What it calls need not count references to them, which would take half of
 # the time, and is inlined: the tuples of arrays cost more to pass than to use.
-compiled = njit(error_model="numpy", _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]
+compiled = njit(  # type: ignore[call-overload]
+    error_model="numpy", _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 
 
 class Draw(NamedTuple):
@@ -1245,16 +1247,17 @@ def look(s, now):
     """Which dependencies are down or reject, what still succeeds, and what all that tells."""
     draw = s.draw
     draw.healthy = draw.warm = draw.within = draw.fresh = draw.empty = draw.reached = True
-    add_loads(s)
-    for _ in range(3 if draw.several else 1):
+    for turn in range(draw.turns):
+        # In series, what comes to a dependency is known when those before it are.
+        add_loads(s)
         for x in s.dependencies:
-            judge(s, x, now)
-        if draw.several:
-            add_loads(s)
+            if x.turn == turn:
+                judge(s, x, now)
     for x in s.dependencies:
         draw.warm &= x.hit >= 0.9 * x.hit_at_rest - TINY and x.control_left <= 0.0
         draw.within &= x.load <= draw.objective_share * x.capacity * (1.0 + TINY)
         draw.healthy &= not x.collapsed
+        draw.reached &= x.passing >= 1.0
     share_out(s)
     charge_pools(s)
     for q in s.queues:

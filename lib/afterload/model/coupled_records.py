@@ -289,6 +289,7 @@ class Dependency(DependencyRow):
     cold cache makes more of them."""
 
     row: int
+    turn: int  # the last place at which an item of any queue calls it
     collapsed: bool
     capacity: float
     hit: float
@@ -385,7 +386,7 @@ class Draw(AdmissionRow):
     last_course: float  # when the last course changes last
     settled: int  # steps after the restore from which on arrivals repeat
     period: int  # every so many steps; 0 if they do not
-    several: bool  # whether items make several calls
+    turns: int  # most calls of an item, or 1
     restored: bool  # the restore is past
     stage: int
     lift: float

@@ -467,7 +467,7 @@ class Admission:
     Attributes:
         floor_share: share of their rate that consumers keep in steps 1 to 3.
         drain_share: share of the room that control and direct traffic leave at a dependency which drains get in steps 4
-            and 5; queues divide it by their service rates, and one at rest leaves what it does not use to the others. A share
+            and 5; queues divide it by what their consumers do, and one at rest leaves what it does not use to the others. A share
             below a queue's arrivals keeps it in step 4.
         replay_share: share of that which sidelined work gets from step 5 on.
         lifts: equal steps in which step 6 lifts the cap from there to what consumers can do, each held for the sixth hold.

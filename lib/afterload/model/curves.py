@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -27,6 +26,8 @@ class RateProfile:
         rates_per_min: n rates, each holding from its edge to the next.
         cycle_min: after the last edge the last ``cycle_min`` minutes repeat for ever; ``None`` lets the last
             rate hold. A day's profile from the trigger on has ``cycle_min=1440``. At least 1 minute.
+        settled_min: from here on all repeats but for an hour more or less where a clock changes; ``None``: where the cycle
+            begins.
 
     Sequences and one-dimensional arrays are both taken, and kept as tuples of floats.
 
@@ -40,27 +41,32 @@ class RateProfile:
     edges_min: Sequence[float]
     rates_per_min: Sequence[float]
     cycle_min: float | None = None
+    settled_min: float | None = None
     _edges: FloatArray = field(init=False, repr=False, compare=False)
     _rates: FloatArray = field(init=False, repr=False, compare=False)
     _sums: FloatArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        edges = tuple(number(f"edges_min[{i}]", edge) for i, edge in enumerate(self.edges_min))
-        rates = tuple(number(f"rates_per_min[{i}]", rate) for i, rate in enumerate(self.rates_per_min))
+        edges, rates = _numbers("edges_min", self.edges_min), _numbers("rates_per_min", self.rates_per_min)
         if not rates:
             raise ModelError("rates_per_min is empty; give at least one rate")
         if len(edges) != len(rates) + 1:
             raise ModelError(f"edges_min has {len(edges)} values for {len(rates)} rates; give one edge more than rates")
         if edges[0] != 0.0:
             raise ModelError(f"edges_min[0] is {edges[0]:g}; a profile starts at the trigger, 0")
-        for i, (edge, following) in enumerate(itertools.pairwise(edges), start=1):
-            if following <= edge:
-                raise ModelError(f"edges_min[{i}] is {following:g}, not more than {edge:g} before it; edges must rise")
+        falls = np.flatnonzero(np.diff(edges) <= 0.0)
+        if len(falls):
+            i = int(falls[0]) + 1
+            raise ModelError(
+                f"edges_min[{i}] is {edges[i]:g}, not more than {edges[i - 1]:g} before it; edges must rise"
+            )
         if self.cycle_min is not None:
             cycle = number("cycle_min", self.cycle_min, least=1.0)
             if cycle > edges[-1]:
                 raise ModelError(f"cycle_min is {cycle:g}, longer than the profile of {edges[-1]:g} min")
             object.__setattr__(self, "cycle_min", cycle)
+        if self.settled_min is not None:
+            number("settled_min", self.settled_min)
         object.__setattr__(self, "edges_min", edges)
         object.__setattr__(self, "rates_per_min", rates)
         object.__setattr__(self, "_edges", np.array(edges))
@@ -81,6 +87,12 @@ class RateProfile:
         if self.cycle_min is None:
             return float(self._edges[-2])
         return float(self._edges[-1]) - self.cycle_min
+
+    @property
+    def settled_from_min(self) -> float:
+        """``settled_min`` or where the cycle begins, whichever comes first."""
+        start = self.cycle_start_min
+        return start if self.settled_min is None else min(start, self.settled_min)
 
     @property
     def repeats(self) -> bool:
@@ -152,7 +164,9 @@ class RateProfile:
     def scaled(self, factor: float) -> RateProfile:
         """The same profile with every rate times ``factor`` (not negative)."""
         by = number("factor", factor)
-        return RateProfile(self.edges_min, tuple(rate * by for rate in self.rates_per_min), self.cycle_min)
+        return RateProfile(
+            self.edges_min, tuple(rate * by for rate in self.rates_per_min), self.cycle_min, self.settled_min
+        )
 
     def _folded(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Times brought back into the profile, and how many whole cycles each had passed."""
@@ -172,6 +186,14 @@ class RateProfile:
         if self.cycle_min is None:
             return 0.0
         return float(self._sums[-1] - np.interp(self.cycle_start_min, self._edges, self._sums))
+
+
+def _numbers(name: str, values: Sequence[float]) -> tuple[float, ...]:
+    if all(isinstance(value, float | int) and not isinstance(value, bool) for value in values):
+        found = np.array(values, dtype=np.float64)
+        if np.isfinite(found).all() and (found >= 0.0).all():
+            return tuple(found.tolist())
+    return tuple(number(f"{name}[{i}]", value) for i, value in enumerate(values))
 
 
 def _times(t_min: npt.ArrayLike) -> FloatArray:

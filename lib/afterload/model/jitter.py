@@ -86,6 +86,17 @@ class Backoff:
             return min(self.cap_s, longest_s)
         return number(f"the wait before retry {k}", longest_s)
 
+    def mean_s(self, retry: int) -> float:
+        """Mean wait before a retry, in seconds.
+
+        Raises:
+            ModelError: as :meth:`longest_s`.
+        """
+        longest_s = self.longest_s(retry)
+        if self.jitter == "decorrelated":
+            return float(np.mean(self._decorrelated(retry)))
+        return longest_s * {"none": 1.0, "equal": 0.75, "full": 0.5}[self.jitter]
+
     def share_within(self, retry: int, t_s: npt.ArrayLike) -> FloatArray:
         """Share of waits before a retry that are over within each time.
 

@@ -20,7 +20,7 @@ from afterload.model.curves import FloatArray
 __all__ = ["MOST_READINGS", "Change", "Projection", "find_change", "fit_readings", "from_rates", "rounding_of"]
 
 # Beyond this nobody waits: an end later than that is told as none.
-HORIZON_MIN = 30 * 1_440.0
+HORIZON_MIN = 1_000 * 1_440.0
 # Variance of what comes and goes over that of independent items, and the error of a reading as a share of the backlog,
 # each with how usual it is. Weights are of our own choosing: they decide where there are two or three readings only.
 DISPERSIONS = ((1.0, 0.5), (4.0, 0.25), (16.0, 0.17), (64.0, 0.08))
@@ -100,7 +100,7 @@ class Projection:
         return self._mixed(lambda k: _ratio(-means[k], math.sqrt(max(0.0, float(variances[k])))))
 
     def empty_min(self, share: float, ahead: Ahead | None = None) -> float | None:
-        """Minutes by which the backlog is gone with this probability; None where that never comes within 30 days."""
+        """Minutes by which the backlog is gone with this probability; None where that never comes within 1,000 days."""
         before = 0.0
         for minutes in _COARSE if ahead is None else _FINE:
             if self.empty_by(minutes, ahead) >= share:

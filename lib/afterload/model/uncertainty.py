@@ -17,6 +17,8 @@ __all__ = ["Mover", "Range", "Spread", "draw", "movers", "spread"]
 Key = TypeVar("Key")
 # Weight of the likely value in a PERT distribution, as project planning has used it since 1959.
 PERT_WEIGHT = 4.0
+# Points at which a distribution is tabulated for its quantiles: they are right to 1e-6 of the width.
+POINTS = 4_097
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Range:
     """One uncertain number: it lies between ``low`` and ``high``, most often near ``likely``.
 
     Drawn from a PERT distribution: a beta distribution on the interval with its mode at ``likely`` and its mean at
-    (low + 4 likely + high) / 6.
+    (low + 4 likely + high) / 6. All that name the same ``moves_with`` are drawn at the same percentile.
 
     Raises:
         ModelError: a value negative or not finite, or not in order.
@@ -35,6 +37,7 @@ class Range:
     low: float
     likely: float
     high: float
+    moves_with: str = ""
 
     def __post_init__(self) -> None:
         for name in ("low", "likely", "high"):
@@ -44,12 +47,26 @@ class Range:
 
     def sample(self, draws: int, generator: np.random.Generator) -> FloatArray:
         """``draws`` values, shape (draws,)."""
-        width = self.high - self.low
-        if width == 0.0:
+        if self.high == self.low:
             return np.full(draws, float(self.likely))
-        first = 1.0 + PERT_WEIGHT * (self.likely - self.low) / width
-        second = 1.0 + PERT_WEIGHT * (self.high - self.likely) / width
-        return self.low + width * generator.beta(first, second, draws)
+        return self.low + (self.high - self.low) * generator.beta(*self._shape(), draws)
+
+    def quantiles(self, ranks: FloatArray) -> FloatArray:
+        """The values below which these shares of all draws lie, of the same shape."""
+        if self.high == self.low:
+            return np.full(ranks.shape, float(self.likely))
+        first, second = self._shape()
+        # Points lie denser at both ends, where a tail is thin.
+        place = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, POINTS))
+        density = place ** (first - 1.0) * (1.0 - place) ** (second - 1.0)
+        below = np.concatenate(([0.0], np.cumsum(np.diff(place) * (density[1:] + density[:-1]))))
+        return self.low + (self.high - self.low) * np.interp(ranks, below / below[-1], place)
+
+    def _shape(self) -> tuple[float, float]:
+        width = self.high - self.low
+        return 1.0 + PERT_WEIGHT * (self.likely - self.low) / width, 1.0 + PERT_WEIGHT * (
+            self.high - self.likely
+        ) / width
 
 
 @dataclass(frozen=True)
@@ -76,10 +93,24 @@ class Mover(Generic[Key]):
 
 
 def draw(ranges: Mapping[Key, Range], draws: int, generator: np.random.Generator) -> dict[Key, FloatArray]:
-    """Values of every input, independent of each other, each of shape (draws,). The order of ``ranges`` counts."""
+    """Values of every input, each of shape (draws,). The order of ``ranges`` counts.
+
+    Inputs with one name in ``moves_with`` move together: in a draw each takes its own quantile of the same rank. All others
+    are independent of each other.
+    """
     if draws < 1:
         raise ModelError(f"draws is {draws}; give at least 1")
-    return {key: item.sample(draws, generator) for key, item in ranges.items()}
+    ranks: dict[str, FloatArray] = {}
+    found = {}
+    for key, item in ranges.items():
+        name = item.moves_with
+        if not name:
+            found[key] = item.sample(draws, generator)
+            continue
+        if name not in ranks:
+            ranks[name] = generator.random(draws)
+        found[key] = item.quantiles(ranks[name])
+    return found
 
 
 def spread(answers: FloatArray) -> Spread:
@@ -101,17 +132,22 @@ def movers(
     generator: np.random.Generator,
     samples: int = 2_000,
 ) -> list[Mover[Key]]:
-    """Inputs by how far they move the answer, the farthest first; those that bring "never" before all others.
+    """Inputs by how far they move the answer, the farthest first; those that bring "never" before all others. Of inputs that
+    move together the first stands for all.
 
     ``evaluate`` takes values of all inputs, each of shape (n,), and gives n answers with NaN for never. It is called once.
     """
-    keys = list(ranges)
-    if not keys:
+    if not ranges:
         return []
-    ends = {key: np.percentile(ranges[key].sample(samples, generator), [10, 90]) for key in keys}
-    values = {key: np.full(2 * len(keys), float(ranges[key].likely)) for key in keys}
+    first = {item.moves_with: key for key, item in reversed(list(ranges.items()))}
+    keys = [key for key, item in ranges.items() if not item.moves_with or first[item.moves_with] == key]
+    ends = {key: np.percentile(item.sample(samples, generator), [10, 90]) for key, item in ranges.items()}
+    values = {key: np.full(2 * len(keys), float(item.likely)) for key, item in ranges.items()}
     for place, key in enumerate(keys):
-        values[key][2 * place : 2 * place + 2] = ends[key]
+        name = ranges[key].moves_with
+        for other in ranges:
+            if other == key or (name and ranges[other].moves_with == name):
+                values[other][2 * place : 2 * place + 2] = ends[other]
     answers = evaluate(values)
     found = []
     for place, key in enumerate(keys):

@@ -10,11 +10,11 @@ from functools import cache
 from typing import Literal, get_args
 
 from afterload.errors import InputError, ModelError
-from afterload.estimates import Estimates
+from afterload.estimates import Estimates, estimate
 from afterload.plan import changes
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem
 from afterload.plan.price import NOTHING_PRICED, Net, net_of
-from afterload.plan.worth import CASES, Appraisal, Appraiser, Difference, better
+from afterload.plan.worth import CASES, WHOLE, Appraisal, Appraiser, Difference, Differences, better, edited, told_part
 from afterload.scenario.coupled_schema import Costs
 from afterload.slices import Slices, finished
 
@@ -23,8 +23,6 @@ __all__ = ["Order", "Plan", "build_plan", "catalogue", "planning"]
 _RANK = {DO: 0, NEEDS_EVIDENCE: 1, IN_PLACE: 2, NOT_HERE: 3}
 # The guide's own five changes: of equal worth they stand before what goes with them.
 GUIDE = ("standard-retries", "age-limit", "drain-cap", "pause-list", "measure-recovery")
-# An end to "never" is worth more than any number of minutes.
-NEVER_ENDED_MIN = 1e9
 # Minutes bought below this are those of rounding.
 ROUNDING_MIN = 1e-6
 
@@ -57,7 +55,7 @@ class Plan:
     def net(self, item: PlanItem) -> Net | None:
         """What a year with a line comes to, in the better starting state; None without a cost of stale minutes, or of never.
 
-        Stale minutes are those from the restore to first-attempt age at baseline, of the slowest queue.
+        Stale minutes are those of the whole: from the restore to first-attempt age at baseline in every queue.
         """
         costs = self.costs
         if costs is None or costs.stale_minute is None or item.worths is None or item.status != DO:
@@ -124,6 +122,12 @@ def planning(estimates: Estimates, order: Order = "guide", draws: int | None = N
     lines: list[tuple[Change, PlanItem]] = []
     for change in catalogue():
         found = list(change.items(estimates))
+        above = [
+            item.edit for other, item in lines if other.id in change.sized_after and item.status == DO and item.edit
+        ]
+        if above and any(item.status == DO for item in found):
+            sized = change.items(estimate(edited(estimates.loaded, above)))
+            found = [_sized(item, usual) for item, usual in zip(sized, found, strict=True)]
         if not found:
             found = [PlanItem(change.id, "", NOT_HERE, "The scenario has nothing that this change is about.")]
         lines += [(change, item) for item in found]
@@ -131,13 +135,13 @@ def planning(estimates: Estimates, order: Order = "guide", draws: int | None = N
     rank = _ranker(order, costs or NOTHING_PRICED)
     ranked = []
     for change, item in lines:
-        measures: list[Mapping[str, Difference]] = []
+        measures: list[Differences] = []
         if appraiser is not None and item.status == DO and item.edit and not appraiser.refusal(item.edit):
             for case in CASES:
                 measures.append(appraiser.alone(item.edit, case))
                 yield
         ranked.append((rank(change, item, measures), item))
-    items = [item for _, item in sorted(ranked, key=lambda line: line[0])]
+    items = _sized_last([item for _, item in sorted(ranked, key=lambda line: line[0])])
     if appraiser is None:
         return Plan(tuple(items), catalogue(), order, costs=costs)
     places = [place for place, item in enumerate(items) if item.status == DO]
@@ -150,39 +154,55 @@ def planning(estimates: Estimates, order: Order = "guide", draws: int | None = N
     return Plan(tuple(items), catalogue(), order, appraisal, costs)
 
 
-Rank = tuple[float, float, int, float, bool, str, str]
+def _sized(item: PlanItem, usual: PlanItem) -> PlanItem:
+    """A line as it is with others in place, which ``usual`` is without them."""
+    if item.evidence == usual.evidence:
+        return item
+    # With them it may be needed no more, and is not in place either.
+    status = NOT_HERE if item.status == IN_PLACE else item.status
+    return replace(item, status=status, evidence=f"With the retry changes above in place: {item.evidence}")
 
 
-def _ranker(order: Order, costs: Costs) -> Callable[[Change, PlanItem, Sequence[Mapping[str, Difference]]], Rank]:
-    def rank(change: Change, item: PlanItem, measures: Sequence[Mapping[str, Difference]]) -> Rank:
+def _sized_last(items: list[PlanItem]) -> list[PlanItem]:
+    """The lines with those that are sized after others below the last of these."""
+    after = {change.id: change.sized_after for change in catalogue() if change.sized_after}
+    for item in [each for each in items if each.change in after and each.status == DO]:
+        last = max(
+            (at for at, each in enumerate(items) if each.change in after[item.change] and each.status == DO), default=0
+        )
+        place = items.index(item)
+        if place < last:
+            items.insert(last, items.pop(place))
+    return items
+
+
+Rank = tuple[float, float, int, float, float, bool, str, str]
+
+
+def _ranker(order: Order, costs: Costs) -> Callable[[Change, PlanItem, Sequence[Differences]], Rank]:
+    measure = "fresh_min" if order == "cost" else "empty_min"
+
+    def rank(change: Change, item: PlanItem, measures: Sequence[Differences]) -> Rank:
         status = float(_RANK[item.status])
-        gains = [_gain(of_case["fresh_min" if order == "cost" else "empty_min"]) for of_case in measures]
+        gains = [of_case[told_part(of_case, measure, item.target)][measure].gain for of_case in measures]
         gain = max(gains, default=0.0)
         # What buys another measure than minutes stands between what buys minutes and what buys nothing.
-        kind = 0 if gain > ROUNDING_MIN else 1 if any(better(of_case) for of_case in measures) else 2
+        moves = any(better(part) for of_case in measures for part in of_case.values())
+        kind = 0 if gain > ROUNDING_MIN else 1 if moves else 2
         tie = (change.id not in GUIDE, change.id, item.target)
         if order == "guide":
-            return change.order, status, kind, -round(gain, 6), *tie
+            return change.order, status, kind, -round(gain, 6), 0.0, *tie
         days = change.effort_days if item.effort_days is None else item.effort_days
         worth = gain if order == "minutes" else gain / max(days, 0.1)
         if order == "cost":
-            nets = [_net(of_case, days, item, costs) for of_case in measures]
+            nets = [_net(of_case[WHOLE], days, item, costs) for of_case in measures]
             worth = max((net.amount for net in nets), default=-days * costs.person_day)
         # Rounded, since the order in which a file lists its parts moves the last digits of a sum.
-        return 0.0, status, kind, -round(worth, 6), *tie
+        return 0.0, status, kind, -round(worth, 6), -round(gain, 6), *tie
 
     return rank
 
 
 def _net(measures: Mapping[str, Difference], days: float, item: PlanItem, costs: Costs) -> Net:
     more_lost = -(measures["lost"].bought or 0.0)
-    return net_of(_gain(measures["fresh_min"]), more_lost, days, item.headroom, costs)
-
-
-def _gain(time: Difference) -> float:
-    if time.ended:
-        return NEVER_ENDED_MIN - (time.after or 0.0)
-    if time.endless:
-        return -NEVER_ENDED_MIN
-    bought = time.bought
-    return 0.0 if bought is None else bought
+    return net_of(measures["fresh_min"].gain, more_lost, days, item.headroom, costs)

@@ -9,7 +9,7 @@ from typing import Any
 from afterload.estimates import Estimates
 from afterload.findings.phrases import counted, quoted, where
 from afterload.plan.price import Headroom
-from afterload.plan.worth import CASES, Difference, Edit, Worth
+from afterload.plan.worth import CASES, Difference, Edit, Worth, gain_of
 from afterload.units import format_share
 
 __all__ = [
@@ -73,15 +73,24 @@ class PlanItem:
         """Stable name of the line: the same change at the same place keeps it over reruns."""
         return f"{self.change}:{self.target}" if self.target else self.change
 
+    def told(self, name: str) -> tuple[str, Difference] | None:
+        """The part of which a time is told as the scenario starts, and the time without and with the change alone.
+
+        None if not computed. See :func:`afterload.plan.worth.told_part`.
+        """
+        return None if self.worths is None else self.worths[CASES[0]].told(name, self.target)
+
     @property
     def drain(self) -> Difference | None:
-        """Minutes from the restore to an empty backlog without and with the change alone; None if not computed."""
-        return None if self.worths is None else self.worths[CASES[0]].alone["empty_min"]
+        """Minutes from the restore to an empty backlog without and with the change alone, of the queue that it is told of."""
+        told = self.told("empty_min")
+        return None if told is None else told[1]
 
     @property
     def stale(self) -> Difference | None:
-        """Minutes from the restore to first-attempt age at baseline without and with the change alone; None if not computed."""
-        return None if self.worths is None else self.worths[CASES[0]].alone["fresh_min"]
+        """The same of minutes from the restore to first-attempt age at baseline."""
+        told = self.told("fresh_min")
+        return None if told is None else told[1]
 
     @property
     def today_min(self) -> float | None:
@@ -109,9 +118,10 @@ class PlanItem:
     def shortens(self) -> bool:
         """True if a drain ends sooner with it, alone or in its place, in some starting state."""
         return self.worths is not None and any(
-            part["empty_min"].ended or (part["empty_min"].bought or 0.0) > 1e-6
-            for worth in self.worths.values()
-            for part in (worth.alone, worth.cumulative)
+            gain_of(way, "empty_min") > 0
+            for whole in self.worths.values()
+            for worth in whole.where("empty_min").values()
+            for way in (worth.alone, worth.cumulative)
         )
 
     @property
@@ -133,6 +143,7 @@ class Change:
         items: gives its lines for one team.
         effort_days: usual person-days for one line.
         risk: what can go wrong with it.
+        sized_after: changes whose lines stand above its own in every order, and are in place in the scenario that ``items`` gets.
     """
 
     id: str
@@ -144,6 +155,7 @@ class Change:
     items: Callable[[Estimates], Iterable[PlanItem]]
     effort_days: float
     risk: str
+    sized_after: tuple[str, ...] = ()
 
 
 def owner_of(estimates: Estimates, part: object = None) -> str:

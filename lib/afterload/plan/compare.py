@@ -10,14 +10,14 @@ from afterload.errors import InputError
 from afterload.estimates import Estimates
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, IN_PLACE
-from afterload.plan.measures import HARMS, NEVER, WITHOUT_END, endless
+from afterload.plan.measures import HARMS, NAMES, NEVER, WITHOUT_END, amount
 from afterload.plan.wording import NOTHING_BOUGHT, minutes_bought
-from afterload.plan.worth import CASES, MEASURES, Appraiser, applies
+from afterload.plan.worth import CASES, MEASURES, applies
 from afterload.scenario import Scenario, dotted
 from afterload.scenario.evidence import as_text, same_value
 from afterload.scenario.fields import holds_text
 from afterload.scenario.overrides import annotation_at
-from afterload.units import format_count, format_minutes, format_number, format_rate, format_share
+from afterload.units import format_minutes, format_number
 from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, plain
 
 # What a line says that buys no drain.
@@ -64,7 +64,7 @@ class Snapshot:
         return cls(
             estimates.loaded.name,
             {path: value for path, value in _leaves(estimates.loaded.tree.data, ()) if path[0] not in _ABOUT},
-            dict(_results(estimates)),
+            dict(_results(estimates, plan)),
             {item.id: (item.status, minutes_bought(item)) for item in plan.items},
         )
 
@@ -197,28 +197,11 @@ def _result(name: str, text: str) -> str:
     return WITHOUT_END if is_harm and text == NEVER else text
 
 
-_FORMATS = {
-    "fresh_min": format_minutes,
-    "empty_min": format_minutes,
-    "lost": format_count,
-    "failed_direct": format_count,
-    "peak_attempts_per_min": format_rate,
-    "collapsed_min": format_minutes,
-    "lowest_share": format_share,
-}
-
-
-def _results(estimates: Estimates) -> Iterator[tuple[str, str]]:
-    appraiser = Appraiser.of(estimates.loaded)
-    for case in CASES:
-        measured = None if appraiser is None else appraiser.measured(case=case)
-        if measured is None:
-            break
-        for name, words in MEASURES.items():
-            if not applies(name, estimates.loaded.scenario):
-                continue
-            value = measured.likely(name)
-            yield f"{words}, {case}", endless(name) if value is None else _FORMATS[name](value)
+def _results(estimates: Estimates, plan: Plan) -> Iterator[tuple[str, str]]:
+    for case, measured in {} if plan.appraisal is None else plan.appraisal.today.items():
+        for name in NAMES:
+            if applies(name, estimates.loaded.scenario):
+                yield f"{MEASURES[name]}, {case}", amount(name, measured.of())
     for name, stack in sorted(estimates.stacks.items()):
         yield f"calls at the bottom of {name} for one at the top", f"{format_number(stack.result.multiplier)} times"
     for name, fleet in sorted(estimates.fleets.items()):

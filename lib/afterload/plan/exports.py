@@ -14,11 +14,13 @@ from afterload.estimates import Estimates
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, PlanItem
 from afterload.plan.compare import Snapshot
+from afterload.plan.first import First, first_changes
 from afterload.plan.kept import COLUMNS, FORMULA, GONE, Kept, added, added_columns, entries, gone, owner_agreed
 from afterload.plan.measures import COLUMNS as MEASURE_COLUMNS
 from afterload.plan.measures import measure_lines, still_words
-from afterload.plan.whole import mind, worsened_words
+from afterload.plan.whole import Worsened, mind, worsened, worsened_words
 from afterload.plan.wording import effort_and_risk, minutes_bought, money_words, stale_bought, worth
+from afterload.plan.worth import Worth
 from afterload.units import format_minutes
 
 __all__ = [
@@ -55,6 +57,7 @@ def plan_records(plan: Plan, kept: Kept | None = None) -> list[dict[str, Any]]:
             "terraform": [],
             "edit": {},
             "measures": {},
+            "parts": {},
         }
         for name, entry in gone(entered, (item.id for item in plan.items)).items()
     ]
@@ -86,7 +89,8 @@ def _record(place: int, plan: Plan, item: PlanItem, kept: Kept) -> dict[str, Any
         "edit": dict(item.edit),
         "effort_days": plan.effort_days(item),
         **_money(plan, item),
-        "measures": _measures(item),
+        "measures": _measures(item.worths or {}),
+        "parts": _by_part(item.worths or {}),
         "risk": change.risk,
         "why": change.why,
         "exercise": change.exercise,
@@ -112,10 +116,8 @@ def _money(plan: Plan, item: PlanItem) -> dict[str, Any]:
     }
 
 
-def _measures(item: PlanItem) -> dict[str, Any]:
+def _measures(worths: Mapping[str, Worth]) -> dict[str, Any]:
     """Every measure by starting state and by way of comparing: before, after, and P10 to P90 of the difference."""
-    if item.worths is None:
-        return {}
     return {
         case: {
             way: {
@@ -125,9 +127,38 @@ def _measures(item: PlanItem) -> dict[str, Any]:
                 }
                 for name, part in parts.items()
             }
-            for way, parts in (("alone", worth.alone), ("in_place", worth.cumulative), ("left_out", worth.left_out))
+            for way, parts in zip(("alone", "in_place", "left_out"), worth.ways, strict=True)
         }
-        for case, worth in item.worths.items()
+        for case, worth in worths.items()
+    }  # fmt: skip
+
+
+def _by_part(worths: Mapping[str, Worth]) -> dict[str, Any]:
+    """The same of each part that the line touches, where there are several of a kind."""
+    parts = dict.fromkeys(part for worth in worths.values() for part in worth.parts)
+    return {
+        part: _measures({case: worth.parts[part] for case, worth in worths.items() if part in worth.parts})
+        for part in parts
+    }
+
+
+def _worse(item: Worsened) -> dict[str, Any]:
+    return {
+        "case": item.case, "part": item.part, "measure": item.measure, "today": _rounded(item.today),
+        "planned": _rounded(item.planned), "cause": None if item.cause is None else item.cause.id,
+        "without_cause": _rounded(item.without), "words": list(item.words),
+    }  # fmt: skip
+
+
+def _first(first: First) -> dict[str, Any]:
+    miss = first.miss
+    return {
+        "id": first.item.id,
+        "missed": None
+        if miss is None
+        else {
+            "part": miss.part, "measure": miss.measure, "value": _rounded(miss.value), "limit": _rounded(miss.limit)
+        },
     }  # fmt: skip
 
 
@@ -162,7 +193,7 @@ def plan_csv(plan: Plan, kept: Kept | None = None) -> str:
     # Measures are a table for each line: they stand in the JSON.
     records = [
         {
-            **{key: value for key, value in record.items() if key not in ("measures", "added")},
+            **{key: value for key, value in record.items() if key not in ("measures", "parts", "added")},
             **{name: record["added"].get(name, "") for name in own},
         }
         for record in plan_records(plan, kept)
@@ -187,6 +218,8 @@ def plan_json(plan: Plan, estimates: Estimates, kept: Kept | None = None) -> str
         "recovery_objective_min": scenario.recovery_objective_min,
         "input_sha256": loaded.digest,
         "afterload": __version__,
+        "worse_than_today": [_worse(item) for item in worsened(plan)],
+        "first": [_first(item) for item in first_changes(plan, {"fresh": scenario.recovery_objective_min})],
         "changes": plan_records(plan, kept),
         "snapshot": Snapshot.of(estimates, plan).record(),
     }
@@ -234,6 +267,7 @@ def plan_markdown(plan: Plan, estimates: Estimates, kept: Kept | None = None) ->
         f"# Change plan: {plain_markdown(scenario.team)}",
         "",
         f"{plain_markdown(scenario.incident.name)}. Objective: {format_minutes(scenario.recovery_objective_min)}.{made_up}",
+        *(line for words in worsened_words(plan) for line in ("", plain_markdown(words))),
         "",
         "| # | Change | Where | Status | Stale bought | Drain bought | Owner |",
         "| ---: | --- | --- | --- | ---: | ---: | --- |",
@@ -243,8 +277,6 @@ def plan_markdown(plan: Plan, estimates: Estimates, kept: Kept | None = None) ->
         minutes = stale_bought(item), minutes_bought(item)
         cells = (str(place), plan.change(item).title, item.target, item.status, *minutes, owner)
         lines.append(f"| {' | '.join(plain_markdown(cell) for cell in cells)} |")
-    for words in worsened_words(plan):
-        lines += ["", plain_markdown(words)]
     if plan.absent:
         names = ", ".join(plain_markdown(change.title[0].lower() + change.title[1:]) for change in plan.absent)
         lines += ["", f"The scenario has nothing for: {names}."]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from afterload.estimates import Estimates
 from afterload.model.coupled import CoupledDependency
-from afterload.recovery.build import couple
+from afterload.recovery.rates import consumers_rate, queue_attempts
 from afterload.units import format_number
 
 __all__ = ["DependencyLoad", "recovery_loads"]
@@ -77,23 +77,23 @@ def recovery_loads(estimates: Estimates) -> dict[str, DependencyLoad]:
     """The load of every dependency, by name; empty where the scenario has none."""
     if not estimates.loaded.scenario.dependencies:
         return {}
-    coupling = couple(estimates.loaded)
+    coupling = estimates.coupling
     if coupling is None:
         return {}
-    drains, attempts = [0.0] * len(coupling.dependencies), [0.0] * len(coupling.dependencies)
-    for name, queue in zip(coupling.queues, coupling.system.queues, strict=True):
-        cap = estimates.queues[name].cap
-        if queue.dependency is None or cap is None:
-            continue
-        part = coupling.system.dependencies[queue.dependency]
-        sustained = part.sustained_attempts if math.isfinite(part.retry_tokens) else math.inf
-        drains[queue.dependency] += cap.drain_rate_per_min
-        attempts[queue.dependency] += min(queue.attempts_failing, sustained) * cap.drain_rate_per_min
     found = {}
     for place, name in enumerate(coupling.dependencies):
         part = coupling.system.dependencies[place]
         direct = part.fresh_per_min * (1 - part.hit_at_restore) / (1 - part.hit_at_rest)
-        found[name] = DependencyLoad(name, part, direct, drains[place], attempts[place], _unknown(estimates, name))
+        sustained = part.sustained_attempts if math.isfinite(part.retry_tokens) else math.inf
+        drains = {
+            key: queue.calls_of(name) * consumers_rate(queue) for key, queue in estimates.loaded.scenario.queues.items()
+        }
+        attempts = sum(
+            min(queue_attempts(estimates.loaded.scenario, key), sustained) * rate
+            for key, rate in drains.items()
+            if rate > 0
+        )
+        found[name] = DependencyLoad(name, part, direct, sum(drains.values()), attempts, _unknown(estimates, name))
     return found
 
 
@@ -109,6 +109,6 @@ def _unknown(estimates: Estimates, name: str) -> str:
     if not is_known and dependency.direct_rate_per_min + dependency.control_rate_per_min > 0:
         return f"dependencies.{name}.attempts_while_failing"
     for key, queue in scenario.queues.items():
-        if queue.dependency == name and queue.attempts_while_failing is None and not has_client:
+        if queue.calls_of(name) and queue.attempts_while_failing is None and not has_client:
             return f"queues.{key}.attempts_while_failing"
     return ""

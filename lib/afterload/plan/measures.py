@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from afterload.plan.change import PlanItem
-from afterload.plan.worth import CASES, Difference, Worth
+from afterload.plan.worth import CASES, HOLDS, OF_PART, RATES, ROUNDING, WHOLE, Difference, Worth
 from afterload.units import format_count, format_minutes, format_rate, format_share
 
 __all__ = [
@@ -16,8 +16,11 @@ __all__ = [
     "NEVER",
     "WITHOUT_END",
     "MeasureLines",
+    "amount",
+    "before_and_after",
     "endless",
     "measure_lines",
+    "part_name",
     "still_words",
     "written",
 ]
@@ -36,8 +39,6 @@ NAMES: Mapping[str, tuple[str, Callable[[float], str]]] = {
 HARMS = frozenset({"collapsed_min"})
 NEVER, WITHOUT_END = "never", "without end"
 COLUMNS = ("measure", "alone", "in its place", "left out of the whole plan")
-# Differences below this share of a value are those of rounding.
-ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -62,17 +63,36 @@ def measure_lines(item: PlanItem) -> MeasureLines:
     if item.worths is None:
         return MeasureLines((), ())
     rows, moved = [], set()
+    first = item.worths[CASES[0]]
     for place, case in enumerate(CASES):
-        for name, (words, write) in NAMES.items():
-            parts = _parts(item.worths[case], name)
-            if not any(_moves(part) for part in parts):
-                continue
-            moved.add(name)
-            if place and parts == _parts(item.worths[CASES[0]], name):
-                continue
-            where = f", {case}" if place else ""
-            rows.append((f"{words}{where}", *(_cell(part, write, endless(name)) for part in parts)))
+        for name, (words, _) in NAMES.items():
+            worth = item.worths[case]
+            told = {
+                part: each
+                for part, each in {**worth.where(name, item.target), WHOLE: worth}.items()
+                if _moved(each, name)
+            }
+            for part, each in told.items():
+                moved.add(name)
+                before = first if part == WHOLE else first.parts.get(part)
+                if place and before is not None and _ways(each, name) == _ways(before, name):
+                    continue
+                whose = part_name(part) or (f"all {OF_PART[name]}" if len(told) > 1 else "")
+                where = f"{f', {case}' if place else ''}{f' ({whose})' if whose else ''}"
+                rows.append((f"{words}{where}", *(_cell(way, name) for way in each.ways)))
     return MeasureLines(tuple(rows), tuple(words for name, (words, _) in NAMES.items() if name not in moved))
+
+
+def _moved(worth: Worth, name: str) -> bool:
+    return any(_moves(way, name) for way in worth.ways)
+
+
+def _moves(way: Mapping[str, Difference], name: str) -> bool:
+    return way[name].moves or (name in RATES and way[RATES[name]].moves)
+
+
+def _ways(worth: Worth, name: str) -> list[tuple[Difference, Difference]]:
+    return [(way[name], way[RATES.get(name, name)]) for way in worth.ways]
 
 
 def still_words(lines: MeasureLines) -> str:
@@ -82,16 +102,9 @@ def still_words(lines: MeasureLines) -> str:
     return f"Not moved in any draw: {'; '.join(lines.still)}." if lines.still else "Every measure moves."
 
 
-def _parts(worth: Worth, name: str) -> tuple[Difference, Difference, Difference]:
-    return worth.alone[name], worth.cumulative[name], worth.left_out[name]
-
-
-def _is_zero(value: float | None, item: Difference) -> bool:
-    return value is not None and abs(value) <= ROUNDING * max(1.0, abs(item.before or 0.0), abs(item.after or 0.0))
-
-
-def _moves(item: Difference) -> bool:
-    return not all(_is_zero(value, item) for value in (item.bought, item.p10, item.p90))
+def part_name(part: str) -> str:
+    """The name of a part as its team calls it: ``orders`` of ``queues.orders``."""
+    return part.partition(".")[2]
 
 
 def endless(name: str) -> str:
@@ -104,13 +117,35 @@ def written(name: str, value: float | None) -> str:
     return endless(name) if value is None else NAMES[name][1](value)
 
 
-def _cell(item: Difference, write: Callable[[float], str], infinite: str) -> str:
-    before, after = (infinite if value is None else write(value) for value in (item.before, item.after))
-    if not _moves(item):
+def amount(name: str, values: Callable[[str], float | None]) -> str:
+    """A measure as people read it, given the values of all; a count without an end as a rate.
+
+    Such as "7,200/min from 5 min after the restore on".
+    """
+    value = values(name)
+    if value is not None or name not in RATES:
+        return written(name, value)
+    since = values(HOLDS)
+    when = f"{format_minutes(since)} after the restore" if since else "the restore"
+    return f"{format_rate(values(RATES[name]) or 0.0)} from {when} on"
+
+
+def before_and_after(name: str, way: Mapping[str, Difference]) -> tuple[str, str]:
+    """The same without and with a change."""
+    return amount(name, lambda key: way[key].before), amount(name, lambda key: way[key].after)
+
+
+def _cell(way: Mapping[str, Difference], name: str) -> str:
+    before, after = before_and_after(name, way)
+    if not _moves(way, name):
         return f"stays {before}"
+    item = way[name]
     if item.ended or item.endless:
         return f"{before} to {after}"
-    return f"{before} to {after} ({_range(item, write, infinite)})"
+    # Of two counts without an end the rates differ.
+    rate = name in RATES and item.before is None
+    write = format_rate if rate else NAMES[name][1]
+    return f"{before} to {after} ({_range(way[RATES[name]] if rate else item, write, endless(name))})"
 
 
 def _range(item: Difference, write: Callable[[float], str], infinite: str) -> str:
@@ -126,6 +161,6 @@ def _range(item: Difference, write: Callable[[float], str], infinite: str) -> st
 
 
 def _signed(value: float, item: Difference, write: Callable[[float], str]) -> str:
-    if _is_zero(value, item):
+    if abs(value) <= ROUNDING * max(1.0, abs(item.before or 0.0), abs(item.after or 0.0)):
         return "no change"
     return f"{write(abs(value))} {'less' if value > 0 else 'more'}"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from afterload.errors import InputError, UnitError
 from afterload.estimates import Estimates
-from afterload.plan.worth import Measured, applies, measured_recovery
+from afterload.plan.measures import NEVER, WITHOUT_END, amount
+from afterload.plan.worth import RATES, Measured, applies, measured_recovery
 from afterload.recovery.result import CoupledEstimate
 from afterload.scenario.problems import nearest
 from afterload.units import (
@@ -22,7 +23,17 @@ from afterload.units import (
     read_rate_per_min,
 )
 
-__all__ = ["OBJECTIVES", "Verdict", "junit", "read_objective", "verdicts", "within", "written", "xml_text"]
+__all__ = [
+    "MEASURE_OF",
+    "OBJECTIVES",
+    "Verdict",
+    "junit",
+    "read_objective",
+    "verdicts",
+    "within",
+    "written",
+    "xml_text",
+]
 
 # What can be asked for: how its limit is read, and how it is written.
 OBJECTIVES: Mapping[str, str] = {
@@ -33,7 +44,12 @@ OBJECTIVES: Mapping[str, str] = {
     "attempts": "attempts a minute at the busiest dependency, such as 3,000/min",
     "launch": "time from the restore until missing instances serve",
 }
-_MEASURES = {"fresh": "fresh_min", "drain": "empty_min", "lost": "lost", "attempts": "peak_attempts_per_min"}
+MEASURE_OF: Mapping[str, str] = {
+    "fresh": "fresh_min",
+    "drain": "empty_min",
+    "lost": "lost",
+    "attempts": "peak_attempts_per_min",
+}
 
 
 @dataclass(frozen=True)
@@ -106,11 +122,11 @@ def _verdicts(
     estimates: Estimates, objectives: Mapping[str, float], recovery: CoupledEstimate | None
 ) -> Iterator[Verdict]:
     measured = None
-    told = {name for name in objectives if name in _MEASURES and applies(_MEASURES[name], estimates.loaded.scenario)}
+    told = {name for name in objectives if name in MEASURE_OF and applies(MEASURE_OF[name], estimates.loaded.scenario)}
     if told:
         measured = measured_recovery(estimates.loaded, recovery)
     for name, limit in objectives.items():
-        if name in _MEASURES:
+        if name in MEASURE_OF:
             if measured is not None and name in told:
                 yield from _of_measure(name, limit, measured, estimates)
         elif name == "multiplier":
@@ -123,14 +139,17 @@ def _verdicts(
 
 def _of_measure(name: str, limit: float, measured: Measured, estimates: Estimates) -> Iterator[Verdict]:
     subject = "team" if len(estimates.queues) != 1 else f"queues.{next(iter(estimates.queues))}"
-    yield _verdict(name, subject, limit, measured.likely(_MEASURES[name]), "likely")
-    if len(measured.values[_MEASURES[name]]) > 1:
-        yield _verdict(name, subject, limit, measured.spread(_MEASURES[name])[1], "P90")
+    measure = MEASURE_OF[name]
+    yield _verdict(name, subject, limit, measured.likely(measure), "likely", amount(measure, measured.of()))
+    if measured.table.shape[1] > 1:
+        yield _verdict(
+            name, subject, limit, measured.spread(measure)[1], "P90", WITHOUT_END if measure in RATES else NEVER
+        )
 
 
-def _verdict(name: str, subject: str, limit: float, value: float | None, level: str) -> Verdict:
+def _verdict(name: str, subject: str, limit: float, value: float | None, level: str, endless: str = "never") -> Verdict:
     verdict = Verdict(name, subject, limit, value, level, "")
-    shown = "never" if value is None else written(name, value)
+    shown = endless if value is None else written(name, value)
     word = "met" if verdict.met else "BROKEN"
     head = f"{name} of {subject}{'' if level == 'likely' else f' ({level})'}"
     return Verdict(name, subject, limit, value, level, f"{word}: {head}: {shown}, objective {written(name, limit)}")

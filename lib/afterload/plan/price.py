@@ -3,8 +3,8 @@
 No price is built in: what an hour of an instance or of capacity costs is the team's own, in ``costs`` of the scenario.
 Without it the unit-hours of a month are told, which any price list turns into money.
 
-What a shorter recovery saves is counted in stale minutes: from the restore to first-attempt age at baseline, of the slowest
-queue. A minute of drain in which fresh work is on time is not stale and has no price of its own.
+What a shorter recovery saves is counted in stale minutes: from the restore to first-attempt age at baseline in every queue. A
+minute of drain in which fresh work is on time is not stale and has no price of its own.
 """
 
 from __future__ import annotations

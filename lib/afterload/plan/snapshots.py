@@ -28,7 +28,8 @@ def open_snapshot(path: str | Path, name: str = "", overrides: Overrides = None)
             except InputError as problem:
                 raise InputError(f"{name or path}: {problem}: run the report anew") from None
     estimates = estimate(load_scenario(path, overrides))
-    return Snapshot.of(estimates, build_plan(estimates))
+    # Likely values are compared: one draw is as good as a thousand.
+    return Snapshot.of(estimates, build_plan(estimates, draws=1))
 
 
 def _plan_record(path: Path, name: str) -> dict[str, object] | None:
@@ -50,5 +51,7 @@ def _plan_record(path: Path, name: str) -> dict[str, object] | None:
 def undone_since(before: LoadedScenario, text: str, path: str | Path) -> list[str]:
     """Lines of the plan that were in place and are open again in the scenario ``text``, which is the file ``path``."""
     one, other = (estimate(loaded) for loaded in (before, load_scenario_text(text, path)))
-    differing = compare(Snapshot.of(one, build_plan(one)), Snapshot.of(other, build_plan(other))).lines
+    differing = compare(
+        Snapshot.of(one, build_plan(one, draws=1)), Snapshot.of(other, build_plan(other, draws=1))
+    ).lines
     return [item.name for item in differing if item.note == "undone"]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from afterload.findings.phrases import counted
 from afterload.plan.build import Plan
 from afterload.plan.change import DO, PlanItem
-from afterload.plan.measures import NEVER, WITHOUT_END
+from afterload.plan.first import First
+from afterload.plan.measures import NAMES, NEVER, WITHOUT_END, before_and_after, part_name
 from afterload.plan.price import Net, headroom_words, money
-from afterload.plan.worth import CASES, Difference, Worth
+from afterload.plan.worth import CASES, RATES, WHOLE, Difference, gain_of
 from afterload.scenario.coupled_schema import Costs
-from afterload.units import format_duration, format_minutes, format_rate, format_share
+from afterload.units import format_duration, format_minutes
 
 __all__ = [
     "NOTHING_BOUGHT",
@@ -40,14 +42,28 @@ def worth(item: PlanItem) -> str:
     return " ".join([*_computed(item), *(text for text in (item.bounds, item.price) if text)])
 
 
-def short_worth(item: PlanItem) -> str:
-    """What a line buys first of all, in one sentence: a drain, fresh age, another measure, or what it bounds."""
+def short_worth(item: PlanItem, first: First | None = None) -> str:
+    """What a line buys first of all, in one sentence: a drain, fresh age, another measure, or what it bounds.
+
+    For one of the first changes, what it does for the objective that is missed.
+    """
     return (
-        next(_moves(item), "")
+        _missed_words(first)
+        or next(_moves(item), "")
         or _first_sentence(item.bounds)
         or _first_sentence(item.price)
         or "Buys nothing by itself."
     )
+
+
+def _missed_words(first: First | None) -> str:
+    if first is None or first.miss is None:
+        return ""
+    # Of a kind of which there is one part, the whole is told.
+    parts = {} if first.item.worths is None else first.item.worths[CASES[0]].parts
+    of = _of(first.item, first.miss.part) if first.miss.part in parts else ""
+    above = "" if first.alone else "With the changes above it: "
+    return f"{above}{_bought_words(_Told(first.miss.measure, first.way, of))}"
 
 
 def buys_no_minutes(item: PlanItem) -> str:
@@ -57,8 +73,9 @@ def buys_no_minutes(item: PlanItem) -> str:
     """
     if item.worths is None:
         return "" if item.edit else "Buys no minutes."
-    times = [item.worths[CASES[0]].alone[name] for name in ("empty_min", "fresh_min")]
-    if any(time.ended or (time.bought or 0.0) > ROUNDING_MIN for time in times):
+    worth = item.worths[CASES[0]]
+    times = [worth.told(name, item.target)[1] for name in ("empty_min", "fresh_min")]
+    if any(time.gain > ROUNDING_MIN for time in times):
         return ""
     if all(time.before == 0 for time in times):
         return ""
@@ -67,67 +84,116 @@ def buys_no_minutes(item: PlanItem) -> str:
     return f"Buys no minutes{where}{never}."
 
 
-def largest_price(plan: Plan, item: PlanItem) -> str:
+def largest_price(plan: Plan, item: PlanItem, said: str = "") -> str:
     """What a line costs first of all, in one sentence: a time, work that is dropped, requests, its price, or its effort.
 
-    Empty text where it stands with the gain in :func:`short_worth`: work that is dropped for it.
+    Empty text where it stands in what is said before: work that is dropped for a gain.
     """
-    if item.worths is not None and _pays_with_work(item.worths[CASES[0]]):
-        return ""
-    found = next(_prices(item), "")
+    found = next(_prices(item, said), "")
     days = plan.effort_days(item)
     text = found or f"about {days:g} person-day{'' if days == 1 else 's'}."
+    if found.removesuffix(".") in said and found:
+        return ""
     # A name in capitals stays one.
     return f"Price: {text if text[1:2].isupper() else text[0].lower() + text[1:]}"
 
 
-def _prices(item: PlanItem) -> Iterator[str]:
-    worth = None if item.worths is None else item.worths[CASES[0]]
-    if worth is not None:
-        drain, fresh = worth.alone["empty_min"], worth.alone["fresh_min"]
-        if drain.endless or (drain.bought or 0.0) < -ROUNDING_MIN:
-            yield _drain_words(worth)
-        if fresh.endless or (fresh.bought or 0.0) < -ROUNDING_MIN:
-            yield f"First-attempt age is at baseline after {_minutes(fresh.after)}, {_minutes(fresh.before)} today."
-        if _is_more(worth.alone["lost"]):
-            yield f"{_lost_words(worth)}."
-        if _is_more(worth.alone["failed_direct"]):
-            yield _failed_words(worth)
+def _prices(item: PlanItem, said: str) -> Iterator[str]:
+    if item.worths is not None:
+        for told in _tellings(item, CASES[0], "empty_min"):
+            if told.item.gain < -ROUNDING_MIN:
+                yield _drain_words(told)
+        for told in _tellings(item, CASES[0], "fresh_min"):
+            if told.item.gain < -ROUNDING_MIN:
+                yield (
+                    f"First-attempt age{told.of} is at baseline after {_minutes(told.item.after)}, "
+                    f"{_minutes(told.item.before)} today."
+                )
+        for name, write in (("lost", _lost_words), ("failed_direct", _failed_words)):
+            for told in _tellings(item, CASES[0], name):
+                if gain_of(told.way, told.name) < 0:
+                    yield f"{write(told)}."
     # The price in words may be all that the short worth had to say.
-    if item.price and not short_worth(item).startswith(_first_sentence(item.price)):
+    if item.price and not said.startswith(_first_sentence(item.price)):
         yield _first_sentence(item.price)
 
 
-def _is_more(item: Difference) -> bool:
-    return _moved(item) and (item.after or 0.0) > (item.before or 0.0)
+@dataclass(frozen=True)
+class _Told:
+    """One measure of one part with a line alone: all measures of that part, and its name where there are several parts."""
+
+    name: str
+    way: Mapping[str, Difference]
+    of: str = ""
+
+    @property
+    def item(self) -> Difference:
+        """The measure that is told."""
+        return self.way[self.name]
+
+    @property
+    def at(self) -> str:
+        """Where, for a sentence that has no "of" yet."""
+        return self.of.replace(" of ", " at ", 1)
+
+
+# Parts of which a sentence tells.
+MOST_PARTS = 3
+
+
+def _tellings(item: PlanItem, case: str, name: str, way: str = "alone") -> list[_Told]:
+    """Where a line moves a measure: at its own queue first, then where most moves; the whole where it has one part."""
+    if item.worths is None:
+        return []
+    parts = item.worths[case].where(name, item.target)
+    found = [_Told(name, getattr(worth, way), _of(item, part)) for part, worth in parts.items()]
+    return [told for told in found if _moved(told)][:MOST_PARTS]
+
+
+def _of(item: PlanItem, part: str) -> str:
+    return "" if part in (WHOLE, item.target) else f" of {part_name(part)}"
+
+
+def _bought_words(told: _Told) -> str:
+    if told.name == "empty_min":
+        return _drain_words(told)
+    if told.name == "fresh_min":
+        return (
+            f"Brings first-attempt age{told.of} back to baseline after {_minutes(told.item.after)}, "
+            f"{_minutes(told.item.before)} today."
+        )
+    if told.name == "collapsed_min":
+        return f"Time down{told.of}: {difference_words(told.item, WITHOUT_END)}."
+    before, after = before_and_after(told.name, told.way)
+    return f"{NAMES[told.name][0].capitalize()}{told.at}: {after}, {before} today."
 
 
 def _moves(item: PlanItem) -> Iterator[str]:
     """A sentence for each thing that a line makes better or worse, what matters most first."""
     if item.worths is None:
         return
-    first, collapsed = (item.worths[case] for case in CASES)
-    drain, fresh = first.alone["empty_min"], first.alone["fresh_min"]
-    if drain.ended or (drain.bought or 0.0) > ROUNDING_MIN:
-        yield _drain_words(first)
-    if fresh.ended or (fresh.bought or 0.0) > ROUNDING_MIN:
-        yield f"Brings first-attempt age back to baseline after {_minutes(fresh.after)}, {_minutes(fresh.before)} today."
-    other, place = collapsed.alone["empty_min"], collapsed.cumulative["empty_min"]
-    down = collapsed.alone["collapsed_min"]
-    if other.ended or (other.bought or 0.0) > ROUNDING_MIN:
-        yield f"With the dependency collapsed at the restore the drain goes from {difference_words(other)}."
-    if place.ended:
-        yield f"With the changes above it ends a drain that never ends after a collapse, in {_minutes(place.after)}."
-    if down.ended:
-        when = f"after {_minutes(down.after)}" if down.after else "at once"
-        yield f"After a collapse the dependency is up again {when}; today it stays down without end."
-    elif (down.bought or 0.0) > ROUNDING_MIN:
-        yield f"After a collapse the dependency stays down for {_minutes(down.after)}, {_minutes(down.before)} today."
+    first, collapsed = CASES
+    drains = _tellings(item, first, "empty_min")
+    yield from (_drain_words(told) for told in drains if told.item.gain > ROUNDING_MIN)
+    yield from (_bought_words(told) for told in _tellings(item, first, "fresh_min") if told.item.gain > ROUNDING_MIN)
+    for told in _tellings(item, collapsed, "empty_min"):
+        if told.item.gain > ROUNDING_MIN:
+            yield f"With the dependency collapsed at the restore the drain{told.of} goes from {difference_words(told.item)}."
+    for told in _tellings(item, collapsed, "empty_min", "cumulative"):
+        if told.item.ended:
+            after = _minutes(told.item.after)
+            yield f"With the changes above it ends a drain{told.of} that never ends after a collapse, in {after}."
+    for told in _tellings(item, collapsed, "collapsed_min"):
+        down, which = told.item, told.of.removeprefix(" of ") or "the dependency"
+        if down.ended:
+            when = f"after {_minutes(down.after)}" if down.after else "at once"
+            yield f"After a collapse {which} is up again {when}; today it stays down without end."
+        elif (down.bought or 0.0) > ROUNDING_MIN:
+            yield f"After a collapse {which} stays down for {_minutes(down.after)}, {_minutes(down.before)} today."
     # What is only bounded is told by the bound; what is only dearer by what moves.
     if not item.bounds:
-        yield from _others(first)
-        if drain.endless or (drain.bought or 0.0) < -ROUNDING_MIN:
-            yield _drain_words(first)
+        yield from _others(item)
+        yield from (_drain_words(told) for told in drains if told.item.gain < -ROUNDING_MIN)
 
 
 def _first_sentence(text: str) -> str:
@@ -137,50 +203,63 @@ def _first_sentence(text: str) -> str:
 def _computed(item: PlanItem) -> Iterator[str]:
     if item.worths is None:
         return
-    first, collapsed = (item.worths[case] for case in CASES)
-    yield _drain_words(first)
-    fresh, drain = first.alone["fresh_min"], first.alone["empty_min"]
-    if (fresh.before, fresh.after) != (drain.before, drain.after) and difference_words(fresh):
-        yield f"First-attempt age at baseline: {difference_words(fresh)}."
-    yield from _others(first)
-    other, same = collapsed.alone["empty_min"], first.alone["empty_min"]
-    if (other.before, other.after) != (same.before, same.after):
-        words = difference_words(other) or _stays(other)
-        yield f"With the dependency collapsed at the restore: {words}."
-    place = collapsed.cumulative["empty_min"]
-    if place.ended and not other.ended:
-        yield f"In its place, after the changes above it: {difference_words(place)}."
-    down = collapsed.alone["collapsed_min"]
-    if difference_words(down) and (down.before, down.after) != (other.before, other.after):
-        yield f"Time that it then stays down: {difference_words(down, WITHOUT_END)}."
+    first, collapsed = CASES
+    drains = _tellings(item, first, "empty_min")
+    yield from (_drain_words(told) for told in drains)
+    if not drains:
+        yield f"Buys no minutes here: {_stays(item.worths[first].told('empty_min', item.target)[1])}."
+    same = {told.of: (told.item.before, told.item.after) for told in drains}
+    for told in _tellings(item, first, "fresh_min"):
+        if same.get(told.of) != (told.item.before, told.item.after) and difference_words(told.item):
+            yield f"First-attempt age{told.of} at baseline: {difference_words(told.item)}."
+    yield from _others(item)
+    others = _tellings(item, collapsed, "empty_min")
+    for told in others:
+        if same.get(told.of) != (told.item.before, told.item.after):
+            yield f"With the dependency collapsed at the restore{told.at}: {difference_words(told.item)}."
+    usual, after = (item.worths[case].told("empty_min", item.target)[1] for case in CASES)
+    if not others and (usual.before, usual.after) != (after.before, after.after):
+        yield f"With the dependency collapsed at the restore: {_stays(after)}."
+    ended = {told.of for told in others if told.item.ended}
+    for told in _tellings(item, collapsed, "empty_min", "cumulative"):
+        if told.item.ended and told.of not in ended:
+            yield f"In its place, after the changes above it{told.at}: {difference_words(told.item)}."
+    drained = {(told.item.before, told.item.after) for told in others}
+    for told in _tellings(item, collapsed, "collapsed_min"):
+        if (told.item.before, told.item.after) not in drained:
+            yield f"Time that {told.of.removeprefix(' of ') or 'it'} then stays down: {difference_words(told.item, WITHOUT_END)}."
 
 
-def _drain_words(worth: Worth) -> str:
-    drain = worth.alone["empty_min"]
-    dropped = f" at the price of {_lost_words(worth)}" if _pays_with_work(worth) else ""
+def _drain_words(told: _Told) -> str:
+    drain = told.item
+    dropped = f" at the price of {_lost_words(told)}" if _pays_with_work(told) else ""
     if drain.ended:
-        return f"Brings the drain from never to {_minutes(drain.after)}{dropped}."
+        return f"Brings the drain{told.of} from never to {_minutes(drain.after)}{dropped}."
     if drain.endless:
-        return f"With it the backlog never drains, instead of within {_minutes(drain.before)}."
+        return f"With it the backlog{told.of} never drains, instead of within {_minutes(drain.before)}."
     bought = drain.bought or 0.0
     change = f"({_minutes(drain.before)} to {_minutes(drain.after)}{_range(drain)})"
-    if bought > 1e-9:
-        return f"Buys {format_minutes(bought)} of drain {change}{dropped}."
-    if bought < -1e-9:
-        return f"Costs {format_minutes(-bought)} of drain {change}."
-    return f"Buys no minutes here: {_stays(drain)}."
+    return f"{'Buys' if bought > 0 else 'Costs'} {format_minutes(abs(bought))} of drain{told.at} {change}{dropped}."
 
 
-def _pays_with_work(worth: Worth) -> bool:
+def _pays_with_work(told: _Told) -> bool:
     """Whether a drain that is shorter is so because work is dropped that is done today: the price goes with the gain."""
-    drain, lost = worth.alone["empty_min"], worth.alone["lost"]
-    shorter = drain.ended or (drain.bought or 0.0) > ROUNDING_MIN
-    return shorter and _moved(lost) and (lost.after or 0.0) > (lost.before or 0.0)
+    lost = _Told("lost", told.way)
+    return told.item.gain > ROUNDING_MIN and _moved(lost) and gain_of(lost.way, lost.name) < 0
 
 
-def _lost_words(worth: Worth) -> str:
-    lost = worth.alone["lost"]
-    return f"{counted(lost.after or 0.0, 'item')} expired or discarded, {counted(lost.before or 0.0, 'item')} today"
+def _lost_words(told: _Told) -> str:
+    before, after = _counts(told, "lost", "item")
+    return f"{after} expired or discarded{told.at if told.name == 'lost' else ''}, {before} today"
+
+
+def _counts(told: _Told, name: str, word: str) -> tuple[str, str]:
+    """A count of things without and with a change; as a rate where it has no end."""
+    sides = zip((told.way[name].before, told.way[name].after), before_and_after(name, told.way), strict=True)
+    before, after = (
+        text.replace("/min", f"/min of {word}s", 1) if value is None else counted(value, word) for value, text in sides
+    )
+    return before, after
 
 
 def _stays(drain: Difference) -> str:
@@ -202,32 +281,33 @@ def signed_minutes(minutes: float) -> str:
     return f"costs {format_minutes(-minutes)}" if minutes < 0 else format_minutes(minutes)
 
 
-def _failed_words(worth: Worth) -> str:
-    failed = worth.alone["failed_direct"]
-    return (
-        f"{counted(failed.after or 0.0, 'direct request').capitalize()} fail or are held back, "
-        f"{counted(failed.before or 0.0, 'direct request')} today."
-    )
+def _failed_words(told: _Told) -> str:
+    before, after = _counts(told, "failed_direct", "direct request")
+    return f"{after.capitalize()}{told.of} fail or are held back, {before} today"
 
 
-def _others(worth: Worth) -> Iterator[str]:
-    lost, failed = worth.alone["lost"], worth.alone["failed_direct"]
-    if _moved(lost) and not _pays_with_work(worth):
-        yield f"{_lost_words(worth).capitalize()}."
-    if _moved(failed):
-        yield _failed_words(worth)
-    peak = worth.alone["peak_attempts_per_min"]
-    if _moved(peak):
-        yield f"Peak attempts go from {format_rate(peak.before or 0.0)} to {format_rate(peak.after or 0.0)}."
-    lowest = worth.alone["lowest_share"]
-    if _moved(lowest):
-        yield (
-            f"Lowest capacity goes from {format_share(lowest.before or 0.0)} to {format_share(lowest.after or 0.0)} "
-            "of what is needed."
-        )
+def _others(item: PlanItem) -> Iterator[str]:
+    first = CASES[0]
+    paid = {told.of for told in _tellings(item, first, "empty_min") if _pays_with_work(told)}
+    for told in _tellings(item, first, "lost"):
+        if told.of not in paid:
+            yield f"{_lost_words(told)}."
+    yield from (f"{_failed_words(told)}." for told in _tellings(item, first, "failed_direct"))
+    for told in _tellings(item, first, "peak_attempts_per_min"):
+        before, after = before_and_after(told.name, told.way)
+        yield f"Peak attempts{told.at} go from {before} to {after}."
+    for told in _tellings(item, first, "lowest_share"):
+        before, after = before_and_after(told.name, told.way)
+        yield f"Lowest capacity{told.of} goes from {before} to {after} of what is needed."
 
 
-def _moved(item: Difference) -> bool:
+def _moved(told: _Told) -> bool:
+    if told.name in RATES and told.item.before is None and told.item.after is None:
+        return _differs(told.way[RATES[told.name]])
+    return _differs(told.item) or (told.name in ("empty_min", "fresh_min") and abs(told.item.gain) > ROUNDING_MIN)
+
+
+def _differs(item: Difference) -> bool:
     if item.before is None or item.after is None:
         return item.before is not item.after
     return abs(item.before - item.after) > TOLD_SHARE * max(abs(item.before), abs(item.after), 1e-9)
@@ -238,7 +318,7 @@ def difference_words(item: Difference, infinite: str = NEVER) -> str:
 
     ``infinite`` is the word for minutes without end: another one for how long a harm lasts than for when a good comes.
     """
-    if item.before == item.after or (item.before is not None and item.after is not None and not _moved(item)):
+    if item.before == item.after or (item.before is not None and item.after is not None and not _differs(item)):
         return ""
     return f"{_minutes(item.before, infinite)} to {_minutes(item.after, infinite)}"
 

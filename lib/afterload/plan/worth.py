@@ -7,8 +7,9 @@ uncertain inputs are the same in every case, so differences are those of the cha
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ import numpy as np
 from afterload.errors import AfterloadError, ModelError
 from afterload.model.coupled import CoupledResult, CoupledSystem, Input, simulate
 from afterload.model.curves import FloatArray
-from afterload.model.uncertainty import Range, draw
+from afterload.model.uncertainty import Range
 from afterload.recovery.build import Coupling, couple
-from afterload.recovery.result import SEED, CoupledEstimate, draw_recovery
+from afterload.recovery.result import DRAWS, SEED, CoupledEstimate, draw_recovery, drawn_inputs
 from afterload.scenario import CallStack, Client, Dependency, Fleet, LoadedScenario, Queue, Scenario
 from afterload.scenario.capacity_schema import ControlLoop
 from afterload.scenario.coupled_schema import AdmissionPlan, PlanAutomation
@@ -30,10 +31,15 @@ from afterload.yamltree import YamlTree
 
 __all__ = [
     "CASES",
+    "HOLDS",
     "MEASURES",
+    "OF_PART",
+    "RATES",
+    "WHOLE",
     "Appraisal",
     "Appraiser",
     "Difference",
+    "Differences",
     "Edit",
     "Measured",
     "Worth",
@@ -41,7 +47,9 @@ __all__ = [
     "appraise",
     "better",
     "edited",
+    "gain_of",
     "measured_recovery",
+    "told_part",
 ]
 
 Edit = Mapping[str, Any]
@@ -51,25 +59,42 @@ PARTS: Mapping[str, type[Section]] = {
 }  # fmt: skip
 # Parts that a scenario has once, without a name of their own.
 SINGLE_PARTS: Mapping[str, type[Section]] = {"admission": AdmissionPlan, "plan_automation": PlanAutomation}
-# Draws for P10 to P90 of a worth: each line of a plan takes three simulations of all of them.
-DRAWS = 100
 CASES = ("as the scenario starts", "collapsed at the restore")
 
-# Names of the measures, with what they are. Smaller is better for all but the last.
+# The scenario as a whole, beside its parts: queues.NAME, dependencies.NAME and fleets.NAME.
+WHOLE = ""
+# Names of the measures, with what they are. Smaller is better for all but the last. Of the whole, times are those of the last
+# queue or dependency, counts those of all of them.
 MEASURES: Mapping[str, str] = {
     "fresh_min": "minutes from the restore to first-attempt age at baseline, of the slowest queue",
     "empty_min": "minutes from the restore to an empty backlog, of the slowest queue",
     "lost": "items expired, lost to retention, discarded, dead-lettered or dropped as superseded",
+    "lost_per_min": "the same a minute, where it has no end",
     "failed_direct": "direct requests that failed or were shed",
+    "failed_direct_per_min": "the same a minute, where it has no end",
     "peak_attempts_per_min": "attempts a minute at the busiest dependency",
     "collapsed_min": "minutes for which a dependency was down after the restore",
     "lowest_share": "least capacity in service, as a share of what is needed",
 }
-# The part of a scenario that a measure is of: without one its value says nothing.
+# Counts, each with its rate once it has no end; :data:`HOLDS` is from when on, in minutes after the restore.
+RATES: Mapping[str, str] = {"lost": "lost_per_min", "failed_direct": "failed_direct_per_min"}
+HOLDS = "holds_from_min"
+# The kind of part that a measure is of: without one its value says nothing.
 OF_PART: Mapping[str, str] = {
-    "fresh_min": "queues", "empty_min": "queues", "lost": "queues", "failed_direct": "dependencies",
-    "peak_attempts_per_min": "dependencies", "collapsed_min": "dependencies", "lowest_share": "fleets",
+    "fresh_min": "queues", "empty_min": "queues", "lost": "queues", "lost_per_min": "queues", "failed_direct": "dependencies",
+    "failed_direct_per_min": "dependencies", "peak_attempts_per_min": "dependencies", "collapsed_min": "dependencies",
+    "lowest_share": "fleets",
 }  # fmt: skip
+# How the whole comes from its parts.
+_WHOLE_OF: Mapping[str, Any] = dict.fromkeys(MEASURES, np.max) | dict.fromkeys((*RATES, *RATES.values()), np.sum) | {
+    "lowest_share": np.min
+}  # fmt: skip
+# Differences below this share of a value are those of rounding.
+ROUNDING = 1e-6
+# Parts of which a measure is told; of more, those where it moves most.
+MOST_PARTS = 6
+# An end to "never" is worth more than any number of minutes.
+NEVER_ENDED_MIN = 1e9
 
 
 def applies(name: str, scenario: Scenario) -> bool:
@@ -79,20 +104,37 @@ def applies(name: str, scenario: Scenario) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Every measure of one case, each of shape (draws + 1,): the likely values first. Infinite minutes are never."""
+    """Every measure of one case, of the whole and of each part. Infinite is never, and of a count that it has no end.
 
-    values: Mapping[str, FloatArray]
+    ``rows`` gives the row of a part and a measure in ``table``, of shape (rows, draws + 1): the likely values first.
+    """
 
-    def likely(self, name: str) -> float | None:
+    rows: Mapping[tuple[str, str], int]
+    table: FloatArray
+
+    def values(self, name: str, part: str = WHOLE) -> FloatArray:
+        """The likely value and that of each draw, shape (draws + 1,)."""
+        values: FloatArray = self.table[self.rows[part, name]]
+        return values
+
+    def likely(self, name: str, part: str = WHOLE) -> float | None:
         """The value at the likely inputs; None for never."""
-        value = float(self.values[name][0])
-        return value if np.isfinite(value) else None
+        return _finite(float(self.values(name, part)[0]))
 
-    def spread(self, name: str) -> tuple[float | None, float | None]:
+    def spread(self, name: str, part: str = WHOLE) -> tuple[float | None, float | None]:
         """P10 and P90 over the draws; None for never."""
-        drawn = self.values[name][1:] if len(self.values[name]) > 1 else self.values[name]
+        values = self.values(name, part)
+        drawn = values[1:] if len(values) > 1 else values
         low, high = (float(np.quantile(drawn, share, method="inverted_cdf")) for share in (0.1, 0.9))
-        return (low if np.isfinite(low) else None, high if np.isfinite(high) else None)
+        return _finite(low), _finite(high)
+
+    def of(self, part: str = WHOLE) -> Callable[[str], float | None]:
+        """The likely value of every measure of one part, by name."""
+        return lambda name: self.likely(name, part)
+
+    def parts(self, name: str) -> list[str]:
+        """The parts that a measure is of."""
+        return [part for part, measure in self.rows if measure == name and part != WHOLE]
 
 
 def measured_recovery(loaded: LoadedScenario, recovery: CoupledEstimate | None = None) -> Measured | None:
@@ -102,17 +144,14 @@ def measured_recovery(loaded: LoadedScenario, recovery: CoupledEstimate | None =
     verdicts from here. ``recovery`` is computed as far as needed if not given.
     """
     if recovery is not None:
-        system, likely, drawn = recovery.coupling.system, recovery.today.result, recovery.drawn
+        coupling, likely, drawn = recovery.coupling, recovery.today.result, recovery.drawn
     else:
-        coupling = couple(loaded)
-        if coupling is None:
+        found = couple(loaded)
+        if found is None:
             return None
-        system, (likely, drawn) = coupling.system, draw_recovery(coupling)
-    one = _measure(likely, system)
-    if drawn is None:
-        return one
-    many = _measure(drawn, system)
-    return Measured({name: np.concatenate((one.values[name], many.values[name])) for name in MEASURES})
+        coupling, (likely, drawn) = found, draw_recovery(found)
+    one = _measure(likely, coupling)
+    return one if drawn is None else replace(one, table=np.hstack((one.table, _measure(drawn, coupling).table)))
 
 
 @dataclass(frozen=True)
@@ -147,45 +186,115 @@ class Difference:
         """Some time before, never after."""
         return self.before is not None and self.after is None
 
+    @property
+    def moves(self) -> bool:
+        """It differs at the likely inputs or in more than a tenth of the draws, by more than rounding."""
+        least = ROUNDING * max(1.0, abs(self.before or 0.0), abs(self.after or 0.0))
+        return any(value is None or abs(value) > least for value in (self.bought, self.p10, self.p90))
+
+    @property
+    def gain(self) -> float:
+        """Minutes bought, for comparing: an end to never counts more than any, the sooner the more."""
+        if self.ended:
+            return NEVER_ENDED_MIN - (self.after or 0.0)
+        return -NEVER_ENDED_MIN if self.endless else self.bought or 0.0
+
+
+Differences = Mapping[str, Mapping[str, Difference]]
+"""By part, :data:`WHOLE` for the whole, then by measure. Of a kind of which there is one part, that is the whole."""
+
 
 @dataclass(frozen=True, eq=False)
 class Worth:
-    """One change in one case: alone, in its place of the whole plan, and what is lost when it is left out of that."""
+    """One change in one case: alone, in its place of the whole plan, and what is lost when it is left out of that.
+
+    ``parts`` has the same of every queue, dependency and fleet that it touches, where there is more than one of a kind.
+    """
 
     alone: Mapping[str, Difference]
     cumulative: Mapping[str, Difference]
     left_out: Mapping[str, Difference]
+    parts: Mapping[str, Worth] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, alone: Differences, cumulative: Differences, left_out: Differences, edit: Edit) -> Worth:
+        """Of the three ways, with the parts that the edit names or moves."""
+        parts = {part: cls(alone[part], cumulative[part], left_out[part]) for part in alone if part != WHOLE}
+        named = [part for part in parts if any(path.startswith(f"{part}.") for path in edit)]
+        touched = {part: worth for part, worth in parts.items() if part in named or worth.moves}
+        return cls(alone[WHOLE], cumulative[WHOLE], left_out[WHOLE], touched)
+
+    @property
+    def ways(self) -> tuple[Mapping[str, Difference], ...]:
+        """The three ways."""
+        return self.alone, self.cumulative, self.left_out
+
+    @property
+    def moves(self) -> bool:
+        """It moves a measure in some way."""
+        return any(way[name].moves for way in self.ways for name in way if name in MEASURES)
 
     @property
     def buys(self) -> bool:
         """True if it makes any measure better by more than rounding, alone or in its place."""
-        return any(better(part) for part in (self.alone, self.cumulative))
+        return better(self.alone) or better(self.cumulative) or any(part.buys for part in self.parts.values())
+
+    def where(self, name: str, target: str = WHOLE) -> dict[str, Worth]:
+        """The parts that it touches of those that a measure is of: ``target`` first, then where that moves most.
+
+        The whole where there is one of the kind, or none is touched.
+        """
+        parts = {part: each for part, each in self.parts.items() if part.startswith(f"{OF_PART[name]}.")}
+        moved = {part: max(abs(gain_of(way, name)) for way in each.ways) for part, each in parts.items()}
+        order = sorted(parts, key=lambda part: (part != target, -moved[part]))
+        return {part: parts[part] for part in order[:MOST_PARTS]} or {WHOLE: self}
+
+    def told(self, name: str, target: str = WHOLE) -> tuple[str, Difference]:
+        """The part of which a measure is told alone, and what it is there: see :func:`told_part`."""
+        alone = {WHOLE: self.alone} | {part: worth.alone for part, worth in self.parts.items()}
+        part = told_part(alone, name, target)
+        return part, alone[part][name]
 
 
-def better(measures: Mapping[str, Difference]) -> bool:
-    """True if any of the measures is better with the change than without it."""
-    return any(_better(item, name) for name, item in measures.items())
+def told_part(alone: Differences, name: str, target: str = WHOLE) -> str:
+    """The part of which a time is told: the line's own queue, or the one where it buys most, or where it costs most.
+
+    The whole where there is one queue, and where none moves.
+    """
+    gains = {part: gain_of(way, name) for part, way in alone.items() if part != WHOLE and name in way}
+    most = max(gains, key=lambda part: gains[part], default=WHOLE)
+    least = min(gains, key=lambda part: gains[part], default=WHOLE)
+    if target in gains and (gains[target] > 0 or gains[most] <= 0):
+        return target
+    if gains.get(most, 0.0) > 0:
+        return most
+    return least if gains.get(least, 0.0) < 0 else WHOLE
 
 
-def _better(item: Difference, name: str) -> bool:
-    if item.ended:
-        return True
-    bought = item.bought
-    if bought is None:
-        return False
-    gain = -bought if name == "lowest_share" else bought
-    return gain > 1e-6 * max(1.0, abs(item.before or 0.0))
+def gain_of(way: Mapping[str, Difference], name: str) -> float:
+    """How much better a measure gets, below zero for worse; 0 for rounding. Of two counts without an end the rates differ."""
+    item = way[name]
+    if name in RATES and item.before is None and item.after is None:
+        return gain_of(way, RATES[name])
+    gain = -item.gain if name == "lowest_share" else item.gain
+    return gain if abs(gain) > ROUNDING * max(1.0, abs(item.before or 0.0)) else 0.0
+
+
+def better(way: Mapping[str, Difference]) -> bool:
+    """True if any measure gets better by more than rounding."""
+    return any(gain_of(way, name) > 0 for name in way if name in MEASURES)
 
 
 @dataclass(frozen=True, eq=False)
 class Appraisal:
     """Every change of a plan in both starting states. ``worths`` is by place in the plan, then by case.
 
-    ``failed`` says for each place whose edit the scenario refused why.
+    ``whole`` is today against all of them together. ``failed`` says for each place whose edit the scenario refused why.
     """
 
     today: Mapping[str, Measured]
     planned: Mapping[str, Measured]
+    whole: Mapping[str, Differences]
     worths: tuple[Mapping[str, Worth], ...]
     failed: Mapping[int, str]
     draws: int
@@ -254,11 +363,7 @@ class Appraiser:
         self.loaded = loaded
         self.base = base
         self.draws = draws if base.ranges else 0
-        # By name, not by place: an edit may add or drop a range, and the draws of the others stay the same.
-        self.drawn: dict[str, FloatArray] = {}
-        for path, item in sorted((base.labels[key], item) for key, item in base.ranges.items()):
-            generator = np.random.default_rng([seed, *path.encode()])
-            self.drawn[path] = draw({path: item}, self.draws, generator)[path]
+        self.seed = seed
         self._memo: dict[Any, Any] = {} if memo is None else memo
         self._edits: list[Edit] = []
         self._numbers: dict[str, int] = {}
@@ -266,6 +371,7 @@ class Appraiser:
         self._measured: dict[tuple[Key, str], Measured] = {}
         # Many changes leave every number of the recovery as it is: their systems are equal, and simulated once.
         self._simulated: dict[tuple[CoupledSystem, tuple[tuple[Input, Range], ...]], Measured] = {}
+        self._differing: dict[tuple[int, int], Differences] = {}
 
     def refusal(self, edit: Edit) -> str:
         """Why the scenario refuses an edit; empty text if it does not."""
@@ -279,9 +385,16 @@ class Appraiser:
         """Every measure of the scenario with some edits, in one starting state; computed once."""
         return self._measure(self._key(edits), case)
 
-    def alone(self, edit: Edit, case: str = CASES[0]) -> Mapping[str, Difference]:
-        """Every measure without and with one edit."""
-        return _differences(self._measure((), case), self._measure(self._key([edit]), case))
+    def alone(self, edit: Edit, case: str = CASES[0]) -> Differences:
+        """Every measure without and with one edit, of the whole and of every part."""
+        return self._differ((), self._key([edit]), case)
+
+    def _differ(self, before: Key, after: Key, case: str) -> Differences:
+        one, other = self._measure(before, case), self._measure(after, case)
+        # Both are kept, so that no other gets their identity.
+        if (id(one), id(other)) not in self._differing:
+            self._differing[id(one), id(other)] = _differences(one, other)
+        return self._differing[id(one), id(other)]
 
     def appraise(self, edits: Sequence[Edit]) -> Appraisal:
         """Every edit alone, in this order, and left out of the whole."""
@@ -303,17 +416,19 @@ class Appraiser:
                         yield
             worths.append(
                 {
-                    case: Worth(
+                    case: Worth.of(
                         self.alone(edit, case),
-                        _differences(self._measure(heads[place], case), self._measure(heads[place + 1], case)),
-                        _differences(self._measure(without, case), self._measure(whole, case)),
+                        self._differ(heads[place], heads[place + 1], case),
+                        self._differ(without, whole, case),
+                        edit,
                     )
                     for case in CASES
                 }
             )
         today = {case: self._measure((), case) for case in CASES}
         planned = {case: self._measure(whole, case) for case in CASES}
-        return Appraisal(today, planned, tuple(worths), failed, self.draws)
+        moved = {case: self._differ((), whole, case) for case in CASES}
+        return Appraisal(today, planned, moved, tuple(worths), failed, self.draws)
 
     def _key(self, edits: Sequence[Edit]) -> Key:
         numbers = []
@@ -341,26 +456,20 @@ class Appraiser:
             system = _started(coupling.system, case)
             same = (system, tuple(sorted(coupling.ranges.items(), key=lambda item: item[0])))
             if same not in self._simulated:
-                measured = _measure(simulate(system, self._inputs(coupling)), system)
-                if not coupling.ranges:
-                    # An edit may set the only uncertain value: then every draw is the same.
-                    measured = Measured(
-                        {name: np.repeat(each, self.draws + 1) for name, each in measured.values.items()}
-                    )
-                self._simulated[same] = measured
+                self._simulated[same] = _measure(simulate(system, self._inputs(coupling)), coupling)
             self._measured[key, case] = self._simulated[same]
         return self._measured[key, case]
 
     def _inputs(self, coupling: Coupling) -> dict[Input, FloatArray]:
-        found = {}
-        for key, item in coupling.ranges.items():
-            path = coupling.labels[key]
-            found[key] = np.concatenate(([_likely(item)], self.drawn[path]))
-        return found
+        # An edit may set the only uncertain value: then every draw is the same.
+        if not coupling.ranges:
+            return {}
+        drawn = drawn_inputs(coupling, self.draws, self.seed)
+        return {key: np.concatenate(([float(item.likely)], drawn[key])) for key, item in coupling.ranges.items()}
 
 
-def _likely(item: Range) -> float:
-    return float(item.likely)
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 def _started(system: CoupledSystem, case: str) -> CoupledSystem:
@@ -369,53 +478,58 @@ def _started(system: CoupledSystem, case: str) -> CoupledSystem:
     return replace(system, dependencies=tuple(replace(item, collapsed_at_restore=True) for item in system.dependencies))
 
 
-def _measure(result: CoupledResult, system: CoupledSystem) -> Measured:
-    draws = len(result.end_min)
-    none = np.zeros(draws)
-
-    def slowest(times: FloatArray) -> FloatArray:
-        return np.where(np.isnan(times), np.inf, times).max(axis=1) if times.shape[1] else none
-
+def _measure(result: CoupledResult, coupling: Coupling) -> Measured:
     gone = (
         result.expired + result.lost_to_retention + result.discarded_past_deadline + result.superseded
         + result.dead_lettered
     )  # fmt: skip
-    has_dependency = bool(result.peak_attempts_per_min.shape[1])
-    needed = np.array([max(1.0, fleet.needed) for fleet in system.fleets])
-    return Measured(
-        {
-            "fresh_min": slowest(result.fresh_age_back_min),
-            "empty_min": slowest(result.drain_min),
-            "lost": gone.sum(axis=1),
-            "failed_direct": (result.failed_direct + result.shed).sum(axis=1),
-            "peak_attempts_per_min": result.peak_attempts_per_min.max(axis=1) if has_dependency else none,
-            "collapsed_min": np.where(np.isnan(result.healed_at_min), np.inf, result.time_collapsed_min).max(axis=1)
-            if has_dependency
-            else none,
-            "lowest_share": (result.lowest_in_service / needed).min(axis=1) if len(needed) else none + 1.0,
-        }
-    )
+    needed = np.array([max(1.0, fleet.needed) for fleet in coupling.system.fleets])
+    each = {
+        "fresh_min": _or_never(result.fresh_age_back_min),
+        "empty_min": _or_never(result.drain_min),
+        "lost": np.where(result.lost_per_min > 0, np.inf, gone),
+        "lost_per_min": result.lost_per_min,
+        "failed_direct": np.where(result.unserved_per_min > 0, np.inf, result.failed_direct + result.shed),
+        "failed_direct_per_min": result.unserved_per_min,
+        "peak_attempts_per_min": result.peak_attempts_per_min,
+        "collapsed_min": np.where(np.isnan(result.healed_at_min), np.inf, result.time_collapsed_min),
+        "lowest_share": result.lowest_in_service / needed,
+    }
+    names = {"queues": coupling.queues, "dependencies": coupling.dependencies, "fleets": coupling.fleets}
+    found: dict[tuple[str, str], FloatArray] = {}
+    for name, values in each.items():
+        kind = OF_PART[name]
+        # Without a part there is nothing that it is of: no time, no count, and the whole of its capacity.
+        nothing = np.full(len(values), 1.0 if kind == "fleets" else 0.0)
+        found[WHOLE, name] = _WHOLE_OF[name](values, axis=1) if names[kind] else nothing
+        found.update(((f"{kind}.{part}", name), values[:, place]) for place, part in enumerate(names[kind]))
+    for part in {part: None for part, _ in found if not part.startswith("fleets.")}:
+        rates = [found[part, name] for name in RATES.values() if (part, name) in found]
+        found[part, HOLDS] = np.where(np.any(rates, axis=0), result.holds_from_min, np.inf)
+    return Measured({key: row for row, key in enumerate(found)}, np.array(list(found.values())))
 
 
-def _differences(before: Measured, after: Measured) -> dict[str, Difference]:
-    return {name: _difference(name, before, after) for name in MEASURES}
+def _or_never(times: FloatArray) -> FloatArray:
+    return np.where(np.isnan(times), np.inf, times)
 
 
-def _difference(name: str, before: Measured, after: Measured) -> Difference:
+def _differences(before: Measured, after: Measured) -> Differences:
     # A change that settles the only uncertain value leaves nothing to draw on its side.
-    one, other = np.broadcast_arrays(before.values[name], after.values[name])
-    if len(one) > 1:
-        with np.errstate(invalid="ignore"):
-            moved = np.where(one[1:] == other[1:], 0.0, one[1:] - other[1:])
-    else:
-        with np.errstate(invalid="ignore"):
-            moved = np.where(one == other, 0.0, one - other)
-    # np.quantile with inverted_cdf gives the same, in ten times the time: a plan has hundreds of these.
-    places = [max(0, int(np.ceil(share * moved.size)) - 1) for share in (0.1, 0.9)]
-    low, high = np.partition(moved, places)[places].tolist()
-    return Difference(
-        before.likely(name),
-        after.likely(name),
-        low if np.isfinite(low) else None,
-        high if np.isfinite(high) else None,
-    )
+    one, other = np.broadcast_arrays(before.table, after.table)
+    drawn = slice(1 if one.shape[1] > 1 else 0, None)
+    with np.errstate(invalid="ignore"):
+        moved = np.where(one == other, 0.0, one - other)[:, drawn]
+    # np.quantile with inverted_cdf gives the same, in ten times the time: a plan has thousands of these.
+    places = [max(0, int(np.ceil(share * moved.shape[1])) - 1) for share in (0.1, 0.9)]
+    ends = np.zeros((len(moved), 2))
+    rows = moved.any(axis=1)
+    ends[rows] = np.partition(moved[rows], places, axis=1)[:, places]
+    kinds = Counter(part.partition(".")[0] for part in {part for part, _ in before.rows})
+    found: dict[str, dict[str, Difference]] = {}
+    for (part, name), row in before.rows.items():
+        if part == WHOLE or kinds[part.partition(".")[0]] > 1:
+            low, high = ends[row].tolist()
+            found.setdefault(part, {})[name] = Difference(
+                _finite(float(one[row, 0])), _finite(float(other[row, 0])), _finite(low), _finite(high)
+            )
+    return found

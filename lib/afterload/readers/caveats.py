@@ -39,6 +39,10 @@ def caveats(series: Iterable[MetricSeries]) -> list[str]:
         said.append(f"{counts}: SQS counts are approximate, and an idle queue reports nothing: no data is not zero")
     if received := names(re.compile("NumberOfMessagesReceived")):
         said.append(f"{received}: counts each delivery, so a message that comes again is counted again")
+    if names(re.compile("^ActiveMessages$")):
+        said.append("ActiveMessages: Service Bus shows 0 while it is throttled")
+    if late := names(re.compile("^pubsub.googleapis.com/")):
+        said.append(f"{late}: points come about 2 min late, so the newest minutes are not there yet")
     counters = [item for item in every if _COUNTER.search(item.name) and item.stamp == "end" and _rises(item)]
     if counters:
         shown = ", ".join(dict.fromkeys(item.name for item in counters[:3]))

@@ -1,4 +1,4 @@
-"""A team's cloud configuration, from exports of the AWS CLI and from Terraform, as one inventory.
+"""A team's configuration, from exports of the AWS CLI, of Terraform and of other platforms' tools, as one inventory.
 
 ::
 
@@ -21,6 +21,7 @@ from afterload.readers.aws_formats import TERRAFORM_COMMAND, aws_errors, unconfi
 from afterload.readers.cloud_table import ATTRIBUTES, TERRAFORM_TYPES, commands_for
 from afterload.readers.cloud_values import Collector, Refused, function_key
 from afterload.readers.jsondocs import Documents, read_documents
+from afterload.readers.platforms import MARKERS, is_consumer_groups, read_consumer_groups, read_platform
 from afterload.readers.reading import Inventory
 from afterload.readers.source import SourceFile, open_source
 from afterload.readers.terraform import is_terraform, prune, read_terraform
@@ -41,6 +42,7 @@ _MARKERS = re.compile(
     r'|"Key"\s*:\s*"target_group_health\.|\[\s*"https://sqs\.'
     r"|^(?:aws: \[ERROR\]: )?An error occurred \(\w+\)|^EVENTSOURCEMAPPINGS\t"
     r"|^(?:- )?(?:EventSourceMappings|AutoScalingGroups|TargetGroups):"
+    rf"|{MARKERS}"
     r'|(?:Terraform|OpenTofu) (?:used the selected|will perform)|^\s*resource "aws_',
     re.MULTILINE,
 )
@@ -67,7 +69,7 @@ def is_cloud_file(path: str | Path) -> bool:
 
 
 def read_cloud_file(path: str | Path, *, subject: str | None = None) -> Inventory:
-    """Read one export of the AWS CLI or of ``terraform show -json``; a file may hold several.
+    """Read one export of the AWS CLI, of ``terraform show -json`` or of another platform; a file may hold several.
 
     Args:
         path: the file.
@@ -84,6 +86,9 @@ def read_cloud_file(path: str | Path, *, subject: str | None = None) -> Inventor
     reader = AwsReader(collector, subject or None, Path(path).stem)
     if source.text.strip() in ("", "{}"):
         _empty(source, reader)
+        return collector.inventory()
+    if is_consumer_groups(source.text):
+        read_consumer_groups(collector, source.text)
         return collector.inventory()
     documents = read_documents(source.text, prune)
     read = _read_documents(documents, reader, source)
@@ -134,7 +139,7 @@ def _read_documents(documents: Documents, reader: AwsReader, source: SourceFile)
             if is_terraform(document.value):
                 known = True
                 read_terraform(collector, document)
-            elif reader.read(document):
+            elif reader.read(document) or read_platform(collector, document.value):
                 known = True
             elif document.cut:
                 raise Refused(f"{document.cut} before anything that can be read: export it again")

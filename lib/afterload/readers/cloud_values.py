@@ -201,9 +201,13 @@ class Collector:
         if attribute not in ATTRIBUTES[kind]:
             raise KeyError(f"{kind} has no attribute {attribute}")
         where = f"line {self.line} {place}" if self.line > 1 else place
-        self._observations.append(
+        self.take(
             Observation(kind, name, attribute, value, Origin(self.file, where, self.exported_at, basis, self.planned))
         )
+
+    def take(self, observation: Observation) -> None:
+        """Add an observation that a reader made."""
+        self._observations.append(observation)
 
     def remark(self, kind: Literal["refused", "partial", "doubt", "ask"], words: str, line: int | None = None) -> None:
         """Add one remark, once."""
@@ -224,16 +228,18 @@ class Collector:
 
     def inventory(self) -> Inventory:
         """All of it: each value once, in an order that does not depend on that of the file; contradictions are named."""
-        groups: dict[tuple[str, str, str], list[Observation]] = {}
+        groups: dict[tuple[str, str, str, str], list[Observation]] = {}
         for item in self._observations:
-            known = groups.setdefault((item.kind, item.resource, item.attribute), [])
+            # Of a partition each table of a file counts, also where nothing has changed.
+            row = item.origin.place if item.kind == "kafka.partition" else ""
+            known = groups.setdefault((item.kind, item.resource, item.attribute, row), [])
             same = next((other for other in known if other.value == item.value), None)
             if same is None:
                 known.append(item)
             elif (same.origin.basis, item.origin.basis) == ("default", "measured"):
                 known[known.index(same)] = item
         kept = []
-        for (kind, name, attribute), items in sorted(groups.items()):
+        for (kind, name, attribute, _), items in sorted(groups.items()):
             items.sort(key=lambda item: (item.origin.basis != "measured", repr(item.value)))
             kept += items
             if len(items) > 1 and len({item.origin.exported_at for item in items}) == 1:

@@ -12,7 +12,7 @@ from afterload.readers.entries import Entry, Notes, text_of
 from afterload.readers.times import Span, Trouble, Written, read_cell
 from afterload.readers.zones import ABBREVIATIONS, is_offset, named_zone
 
-__all__ = ["ACCEPTED", "Columns", "stated_zone"]
+__all__ = ["Columns", "plain_name", "stated_zone"]
 
 # The first name that a table has is used.
 _NAMES: dict[str, tuple[str, ...]] = {
@@ -36,9 +36,6 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "zone": "zone, timezone, time zone, tz",
     }.items()
 }
-ACCEPTED = (
-    "a column for the time (at, time, timestamp, start, ...) and one for the text (event, description, message, ...)"
-)
 _PARENTHESES = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 
 
@@ -53,7 +50,7 @@ def stated_zone(text: str) -> str:
 
 
 @lru_cache(maxsize=2_000)
-def _plain(name: str) -> tuple[str, str]:
+def plain_name(name: str) -> tuple[str, str]:
     """A column's name without case, signs and the zone that it states; and that zone."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.strip())
     stated = " ".join(_PARENTHESES.findall(spaced))
@@ -62,7 +59,7 @@ def _plain(name: str) -> tuple[str, str]:
     zone = stated_zone(stated)
     last = words.rpartition(" ")
     if not zone and last[0] and stated_zone(last[2].upper()):
-        words, zone = last[0], last[2].upper()
+        words, zone = last[0].removesuffix(" in"), last[2].upper()
     return words.replace("/", " ").strip(), zone
 
 
@@ -83,7 +80,7 @@ class Columns:
     @classmethod
     def of(cls, names: Sequence[str]) -> Columns | None:
         """The meaning of some column names; None unless there is a time and a text."""
-        plain = {name: _plain(name) for name in reversed(names)}
+        plain = {name: plain_name(name) for name in reversed(names)}
         roles: dict[str, str] = {}
         for role, known in _NAMES.items():
             for word in known:

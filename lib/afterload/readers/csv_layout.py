@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from afterload.errors import InputError
+from afterload.errors import InputError, UnsupportedError
 from afterload.readers.metric_times import ACCEPTED, looks_like_time
 from afterload.readers.numbers import NOTHING, looks_like_number
 from afterload.readers.source import SourceFile
@@ -115,7 +115,7 @@ def layout_of(source: SourceFile) -> Layout:
         if width >= 2 and (best is None or share > best[0] + 1e-9):
             best = (share, separator, rows, at)
     if best is None:
-        raise InputError(_why_not(source, options, skipped))
+        raise _why_not(source, options, skipped)
     _, separator, rows, at = best
     if at == 0:
         raise InputError(
@@ -165,27 +165,26 @@ def _first_point(rows: list[tuple[int, int, list[str]]]) -> int | None:
     return None
 
 
-def _why_not(source: SourceFile, options: list[tuple[str, list[tuple[int, int, list[str]]]]], skipped: int) -> str:
+def _why_not(
+    source: SourceFile, options: list[tuple[str, list[tuple[int, int, list[str]]]]], skipped: int
+) -> InputError:
     _, rows = max(options, key=lambda item: len(item[1][0][2]) if item[1] else 0)
     if not rows:
-        return f"{source.name}: is empty"
+        return InputError(f"{source.name}: is empty")
     header = rows[0][2]
     if len(header) < 2:
-        return (
-            f"{source.name} row {rows[0][1] + skipped}: {header[0][:60]!r} is not split by comma, semicolon, tab or bar: a CSV "
-            "file of metrics has a time and a value in each row"
-        )
+        return UnsupportedError(source.name, f"text that no comma, semicolon, tab or bar splits, as {header[0][:60]!r}")
     shown = ", ".join(header)[:100]
     place = next((place for place, name in enumerate(header) if name.lower() in _TIME_NAMES), None)
     if place is not None and len(rows) > 1 and place < len(rows[1][2]):
         cell = rows[1][2][place]
-        return (
+        return InputError(
             f"{source.name} row {rows[1][1] + skipped}: {cell[:40]!r} in column {header[place]!r} is not a time that can be read "
             f"one way only; accepted: {ACCEPTED}"
         )
     if len(rows) == 1:
-        return f"{source.name}: has a header ({shown}) and no rows"
-    return f"{source.name}: has no column of times; its first row is {shown}; accepted: {ACCEPTED}"
+        return InputError(f"{source.name}: has a header ({shown}) and no rows")
+    return UnsupportedError(source.name, f"CSV without a column of times; its first row is {shown}")
 
 
 def _columns(

@@ -62,6 +62,7 @@ class Notes:
     file: str
     found: list[tuple[str, Remark]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+    unlisted: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, kind: Kind, text: str, line: int = 0, topic: str = "") -> None:
         """Note one thing; ``topic`` says what it is like."""
@@ -69,6 +70,14 @@ class Notes:
         self.counts[key] += 1
         if self.counts[key] <= MOST_ALIKE:
             self.found.append((key, Remark(kind, text, self.file, line)))
+        elif line:
+            self.unlisted.setdefault(key, []).append(line)
+
+    def take(self, other: Notes) -> None:
+        """The notes of a reader that fitted."""
+        self.found += other.found
+        self.counts += other.counts
+        self.unlisted |= other.unlisted
 
     def trouble(self, entry: Entry, trouble: Trouble) -> None:
         """Note why an entry is not in the result."""
@@ -82,8 +91,20 @@ class Notes:
         for key, count in self.counts.items():
             if count > MOST_ALIKE:
                 like = next(remark for name, remark in self.found if name == key)
-                more.append(Remark(like.kind, f"{count - MOST_ALIKE:,} more like this: {like.text}", self.file))
+                lines = f" (lines {_spans(self.unlisted[key])})" if key in self.unlisted else ""
+                more.append(Remark(like.kind, f"{count - MOST_ALIKE:,} more like this: {like.text}{lines}", self.file))
         return (*(remark for _, remark in self.found), *more)
+
+
+def _spans(lines: list[int]) -> str:
+    """Line numbers in their order, those that follow each other as one span."""
+    spans: list[list[int]] = []
+    for line in sorted(lines):
+        if spans and line <= spans[-1][1] + 1:
+            spans[-1][1] = line
+        else:
+            spans.append([line, line])
+    return ", ".join(f"{first}" if first == last else f"{first} to {last}" for first, last in spans)
 
 
 @dataclass(frozen=True)

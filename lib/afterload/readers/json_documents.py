@@ -3,57 +3,36 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from afterload.errors import InputError
+from afterload.readers.jsondocs import read_documents
 from afterload.readers.reading import Remark
 from afterload.readers.source import SourceFile
 
 __all__ = ["documents", "found_in"]
 
-_BETWEEN = re.compile(r"[\s,\x1e]*")
 MOST_DEEP = 12
 
 
 def documents(source: SourceFile, remarks: list[Remark]) -> list[tuple[str, Any]]:
-    """Every document of a file with its place, such as ``line 1``; what follows a damaged one is left out with a remark.
+    """Every document of a file with its place, such as ``line 1``; of a damaged one what is whole, with a remark.
 
     Raises:
-        InputError: not even the first document is whole.
+        InputError: no document is whole.
     """
-    decoder = json.JSONDecoder()
-    text, found = source.text, list[tuple[str, Any]]()
-    at = _skip(text, 0)
-    while at < len(text):
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError) as problem:
-            reason, offset = _reason(problem, at)
-            line = source.line(min(offset, len(text)))
-            begun = source.line(at)
-            if not found:
-                raise InputError(
-                    f"{source.name} line {line}: is not whole JSON ({reason}): export it again if it is cut off"
-                ) from None
-            words = f"document {len(found) + 1}, from line {begun} on, is not whole JSON ({reason}): it was not read"
-            remarks.append(Remark("partial", f"{words}; export it again if it is cut off", source.name, line))
-            break
-        found.append((f"line {source.line(at)}", value))
-        at = _skip(text, end)
-    return found
-
-
-def _skip(text: str, at: int) -> int:
-    match = _BETWEEN.match(text, at)
-    return match.end() if match else at
-
-
-def _reason(problem: Exception, at: int) -> tuple[str, int]:
-    if isinstance(problem, json.JSONDecodeError):
-        return problem.msg, problem.pos
-    return ("nested too deeply", at) if isinstance(problem, RecursionError) else ("a number of too many digits", at)
+    read = read_documents(source.text, constant=float)
+    again = "export it again if it is cut off"
+    damaged = [
+        *read.problems,
+        *((item.line, f"{item.cut}; what is whole before was read") for item in read.found if item.cut),
+    ]
+    remarks += [Remark("partial", f"a document {reason}: {again}", source.name, line) for line, reason in damaged]
+    if all(item.cut for item in read.found):
+        line, reason = damaged[0] if damaged else (1, "is none")
+        raise InputError(f"{source.name} line {line}: is not whole JSON ({reason}): {again}")
+    return [(f"line {item.line}", item.value) for item in read.found]
 
 
 def found_in(

@@ -101,16 +101,15 @@ class _Lines:
         return self.line
 
 
-def read_documents(text: str, hook: Hook | None = None) -> Documents:
+def read_documents(text: str, hook: Hook | None = None, constant: Callable[[str], Any] = str) -> Documents:
     """Find and read every JSON document of a text.
 
     Args:
         text: the whole text.
         hook: called with the members of each object, innermost first; gives what stands for it. By default a dict.
-
-    NaN and Infinity, which are not JSON, are given as text.
+        constant: what stands for NaN and Infinity, which are not JSON; by default their text.
     """
-    decoder = json.JSONDecoder(object_pairs_hook=hook, parse_constant=str)
+    decoder = json.JSONDecoder(object_pairs_hook=hook, parse_constant=constant)
     lines = _Lines(text)
     found: list[Document] = []
     problems: list[tuple[int, str]] = []

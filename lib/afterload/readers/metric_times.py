@@ -160,8 +160,8 @@ class TimeReader:
         if self.zone is None:
             row, text = where(0)
             raise InputError(
-                f"{self.file} row {row}: the time {text!r} states no zone: give the zone in which the file was exported "
-                "(such as zone America/Los_Angeles or UTC), or export times with an offset or as epoch seconds"
+                f"{self.file} row {row}: the time {text!r} states no zone: give the zone of the export (--zone), or "
+                "export times with an offset"
             )
         skipped = naive.tz_localize(self.zone, ambiguous=np.ones(len(naive), dtype=bool), nonexistent="NaT").isna()
         if skipped.any():

@@ -1,33 +1,31 @@
-"""Metrics as teams export them: CloudWatch, Prometheus and CSV files, told apart by their content.
+"""Metrics as teams export them: CloudWatch, Prometheus, Cloud and Azure Monitor, CSV files, told apart by their content.
 
 What a metric cannot tell, however well it was read, is said in a remark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from afterload.errors import InputError
+from afterload.errors import InputError, UnsupportedError
 from afterload.readers.caveats import caveats
 from afterload.readers.cloudwatch import is_cloudwatch, read_cloudwatch
 from afterload.readers.json_documents import documents, found_in
 from afterload.readers.metric_times import TimeReader
 from afterload.readers.metrics_csv import read_csv_metrics
+from afterload.readers.monitors import is_monitor, read_monitors
 from afterload.readers.numbers import Decimal
 from afterload.readers.prometheus import is_prometheus, read_prometheus
 from afterload.readers.reading import Remark
 from afterload.readers.series import MetricFile, MetricSeries, Points
 from afterload.readers.source import SourceFile, open_source
 
+# Prometheus' own answer has no query; what a script or a proxy wraps it in may have.
+_QUERY_KEYS = ("query", "expr", "promql")
 __all__ = ["MetricFile", "MetricSeries", "read_metrics_file"]
-
-WANTED = (
-    "accepted: `aws cloudwatch get-metric-data` or `get-metric-statistics` output as JSON, a Prometheus query_range answer, or "
-    "CSV with a time column"
-)
 
 
 def read_metrics_file(path: str | Path, *, zone: ZoneInfo | None = None, decimal: Decimal | None = None) -> MetricFile:
@@ -51,7 +49,7 @@ def read_metrics_file(path: str | Path, *, zone: ZoneInfo | None = None, decimal
     times = TimeReader(source.name, zone)
     start = source.text[:1_000].lstrip()[:1]
     if not start and not source.text.strip():
-        raise InputError(f"{source.name}: is empty; {WANTED}")
+        raise InputError(f"{source.name}: is empty: export it again")
     is_json = start in ("{", "[")
     points = _from_json(source, times, remarks) if is_json else read_csv_metrics(source, times, remarks, decimal)
     made = [item.series(source.name, source.modified_at, remarks) for item in points]
@@ -70,26 +68,43 @@ def read_metrics_file(path: str | Path, *, zone: ZoneInfo | None = None, decimal
 
 def _from_json(source: SourceFile, times: TimeReader, remarks: list[Remark]) -> list[Points]:
     found = documents(source, remarks)
+    kinds = (is_cloudwatch, is_prometheus, is_monitor)
     both = [
         item
         for place, document in found
-        for item in found_in(document, lambda value: is_cloudwatch(value) or is_prometheus(value), place)
+        for item in found_in(document, lambda value: any(test(value) for test in kinds), place)
     ]
-    clouds = [item for item in both if is_cloudwatch(item[1])]
-    others = [item for item in both if not is_cloudwatch(item[1])]
+    clouds, others, monitors = ([item for item in both if _first(kinds, item[1]) is test] for test in kinds)
     if not both:
         keys = next((", ".join(list(value)[:6]) for _, value in found if isinstance(value, dict)), "a list")
-        raise InputError(f"{source.name}: is JSON, but no export of metrics (it has {keys[:80]}); {WANTED}")
+        raise UnsupportedError(source.name, f"JSON with {keys[:80]}, which is no export of metrics")
     points = read_cloudwatch(clouds, times, remarks) if clouds else []
     if others:
         warnings = [text for _, document in found for text in _warnings(document)]
-        points += read_prometheus(others, warnings, times, remarks)
+        points += read_prometheus(others, warnings, times, remarks, _queries(found))
+    if monitors:
+        points += read_monitors(monitors, times, remarks)
     if times.twice_count:
         words = (
             f"{times.twice_count:,} timestamps like {times.twice[0][1]!r} occur twice in {times.zone} and were left out"
         )
         remarks.append(Remark("ask", f"{words}: export in UTC or with offsets", source.name))
     return points
+
+
+def _first(kinds: Iterable[Callable[[dict[str, Any]], bool]], value: dict[str, Any]) -> object:
+    return next(test for test in kinds if test(value))
+
+
+def _queries(found: list[tuple[str, Any]]) -> dict[str, str]:
+    """The query of each answer whose export holds it, by the place of what holds both."""
+    return {
+        place: " ".join(next(value[key] for key in _QUERY_KEYS if isinstance(value.get(key), str)).split())
+        for at, document in found
+        for place, value in found_in(
+            document, lambda value: any(isinstance(value.get(key), str) for key in _QUERY_KEYS), at
+        )
+    }
 
 
 def _warnings(document: Any) -> Iterator[str]:

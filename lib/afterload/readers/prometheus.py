@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,13 @@ def _is_error(value: dict[str, Any]) -> bool:
 
 
 def read_prometheus(
-    found: Iterable[tuple[str, dict[str, Any]]], warnings: Iterable[str], times: TimeReader, remarks: list[Remark]
+    found: Iterable[tuple[str, dict[str, Any]]],
+    warnings: Iterable[str],
+    times: TimeReader,
+    remarks: list[Remark],
+    queries: Mapping[str, str],
 ) -> list[Points]:
-    """The points of every answer in a file, series by series.
+    """The points of every answer in a file, series by series; one without a name of its own goes by its query, if told.
 
     Raises:
         InputError: there is no series in it.
@@ -47,9 +51,13 @@ def read_prometheus(
                 f"resultType is {kind!r}, not a matrix: export with query_range, which has a start, an end and a step"
             )
             continue
+        query = next(
+            (query for place, query in queries.items() if path == place or path.startswith((f"{place}.", f"{place}["))),
+            "",
+        )
         for place, item in enumerate(result):
             where = f"{path}.result[{place}]".lstrip(".")
-            _series(item, where, points, times, refuse)
+            _series(item, where, query, points, times, refuse)
     remarks += [Remark("doubt", f"Prometheus warns: {text[:300]}", times.file) for text in warnings]
     if not points:
         why = "; ".join(remark.text for remark in remarks) or "the query matched nothing in that time"
@@ -60,6 +68,7 @@ def read_prometheus(
 def _series(
     item: Any,
     where: str,
+    query: str,
     points: dict[tuple[tuple[str, str], ...], Points],
     times: TimeReader,
     refuse: Callable[[str], None],
@@ -75,8 +84,9 @@ def _series(
         return
     labels = {str(name): str(value) for name, value in metric.items()}
     name = labels.pop("__name__", "")
-    key = (("__name__", name), *sorted(labels.items()))
-    series = points.setdefault(key, Points(name, where, labels, statistic_of(name.replace("_", " ")), stamp="end"))
+    key = (("__name__", name or query), *sorted(labels.items()))
+    statistic = statistic_of(name.replace("_", " "))
+    series = points.setdefault(key, Points(name or query, where, labels, statistic, stamp="end"))
     at, values = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
     bad: list[Any] = []
     for place, row in enumerate(rows):

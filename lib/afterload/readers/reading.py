@@ -120,7 +120,8 @@ class Inventory:
         """Settings that files in force show with different values: the one that counts first, then one of each other file."""
         groups: dict[tuple[str, str, str], list[Observation]] = {}
         for item in self.observations:
-            if not item.origin.planned:
+            # Offsets of a partition are what was seen at a moment: later ones contradict nothing.
+            if not item.origin.planned and item.kind != "kafka.partition":
                 groups.setdefault((item.kind, item.resource, item.attribute), []).append(item)
         found = []
         for (kind, name, attribute), items in groups.items():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import pairwise
 
 from afterload.readers.entries import Entry, Notes
-from afterload.readers.times import DAY_FIRST, MONTH_FIRST, Day, Span, Trouble, Written, shown
+from afterload.readers.times import DAY_FIRST, MONTH_FIRST, Day, Span, Trouble, Written, scan, shown
 from afterload.readers.zones import named_zone, readings_in
 from afterload.units import MAX_YEAR, MIN_YEAR, local_readings
 
@@ -40,6 +40,7 @@ class _Context:
     date: date | None
     order: str
     has_halves: bool
+    overruled: dict[str, str] = field(default_factory=dict)
 
 
 def settle(entries: Sequence[Entry], zone: tzinfo | None, day: date | None, notes: Notes) -> list[Settled]:
@@ -59,7 +60,7 @@ def settle(entries: Sequence[Entry], zone: tzinfo | None, day: date | None, note
         elif entry.when.start.days or entry.when.start.instant:
             found += _run(run, anchor, context, notes)
             run = []
-            settled = _settled(entry, None, context, notes)
+            settled = _settled(entry, None, _with_year(entry, anchor, context), notes)
             if settled is not None:
                 anchor = settled.at
                 found.append(settled)
@@ -69,7 +70,21 @@ def settle(entries: Sequence[Entry], zone: tzinfo | None, day: date | None, note
                 run, anchor = [], None
             run.append(entry)
     found += _run(run, anchor, context, notes)
+    for text, words in context.overruled.items():
+        notes.add("doubt", f"the text says {text}: {words}")
+    stated = sorted({entry.zone for entry in entries if entry.zone} - {str(zone)} - context.overruled.keys())
+    if zone is not None and stated:
+        notes.add("doubt", f"states the zone of its times itself ({', '.join(stated)[:80]}): that is used, not {zone}")
     return found
+
+
+def _with_year(entry: Entry, anchor: datetime | None, context: _Context) -> _Context:
+    """A date without a year is of the one nearest to the dated entry, or else the heading, above it."""
+    days = entry.when.start.days if isinstance(entry.when, Span) else ()
+    if context.date is not None or any(day.year is not None for day in days):
+        return context
+    above = anchor.date() if anchor is not None else None if entry.day is None else _date_of(entry.day, context)
+    return context if isinstance(above, Trouble) else replace(context, date=above)
 
 
 def _written(entry: Entry) -> list[Written]:
@@ -207,6 +222,9 @@ def _instants(entry: Entry, day: date | None, context: _Context) -> Settled | Tr
                 "refused", "two ends", f"{shown(_text(entry))} is a range and has an end of its own: keep one"
             )
         own_end = end = entry.until.start
+    if start.doubtful and end is None and entry.zone and (second := scan(start.zone[1:])) is not None:
+        # The file states the zone of its times: what stands behind the dash is no offset.
+        start, end = replace(start, zone="", doubtful=False), second[0].start
     if start.doubtful and end is None:
         return Trouble(
             "ask", "range or offset",
@@ -314,8 +332,20 @@ def _in_zone(written: Written, local: datetime, context: _Context) -> datetime |
         return Trouble("refused", "skipped hour", f"{text} does not exist: clocks in {where} skip it: correct it")
     if len(readings) == 1:
         return _at_place(written, readings[0].at)
+    mine = (
+        set() if context.zone is None else {reading.at for reading in readings} & {*local_readings(local, context.zone)}
+    )
+    if len(mine) == 1 and written.zone:
+        chosen = mine.pop().astimezone(context.zone)
+        context.overruled[written.zone] = f"its times are read in {context.zone}, {chosen.isoformat()[-6:]} then"
+        return chosen
     every = " or ".join(f"{reading.at.isoformat(timespec='minutes')} ({reading.why})" for reading in readings)
-    return Trouble("ask", f"zone {where}", f"{text} may be {every}: write the offset, or give its zone (--zone)")
+    remedy = (
+        "give its zone (--zone)"
+        if context.zone is None
+        else f"give a zone that keeps one of them, which {context.zone} does not"
+    )
+    return Trouble("ask", f"zone {where}", f"{text} may be {every}: write the offset, or {remedy}")
 
 
 def _at_place(written: Written, at: datetime) -> datetime | Trouble:

@@ -19,9 +19,8 @@ from datetime import UTC, date, datetime, tzinfo
 from functools import cache
 from pathlib import Path
 
-from afterload.errors import InputError, ModelError
+from afterload.errors import InputError, ModelError, UnsupportedError
 from afterload.readers import timelines
-from afterload.readers.columns import ACCEPTED
 from afterload.readers.documents import matching, read_document
 from afterload.readers.entries import Entry, JsonFormat, Notes, TextFormat, clean, whole_text
 from afterload.readers.reading import Origin, Remark
@@ -31,7 +30,7 @@ from afterload.readers.times import shown
 from afterload.scenario import TimelineEvent
 from afterload.scenario.attachments import STATUSES
 
-__all__ = ["Event", "Timeline", "formats", "read_timeline_file", "to_csv"]
+__all__ = ["Event", "Timeline", "formats", "read_timeline_file", "to_csv", "without_entries"]
 
 
 @dataclass(frozen=True)
@@ -155,9 +154,6 @@ def _read(source: SourceFile, zone: tzinfo | None, day: date | None) -> Timeline
     whole_text(source)
     notes = Notes(source.name)
     entries, names = _entries(source, notes)
-    stated = sorted({entry.zone for entry in entries if entry.zone} - {str(zone)})
-    if zone is not None and stated:
-        notes.add("doubt", f"states the zone of its times itself ({', '.join(stated)[:80]}): that is used, not {zone}")
     settled = settle(entries, zone, day, notes)
     events = [(item.entry.maintenance, _event(item, source, notes)) for item in settled]
     happened = _sorted((event for planned, event in events if event is not None and not planned), notes)
@@ -177,35 +173,37 @@ def _entries(source: SourceFile, notes: Notes) -> tuple[list[Entry], tuple[str, 
         if found:
             entries = [entry for each, node in found for entry in each.entries(node, notes)]
             return entries, tuple(dict.fromkeys(each.name for each, _ in found))
-        raise InputError(
-            f"{source.name}: is JSON, {_about(document.value)}, which is none of the timelines that are known: {_known()}"
-        )
+        raise UnsupportedError(source.name, f"JSON, {_about(document.value)}")
     texts = [each for each in formats() if isinstance(each, TextFormat)]
     # The content decides, not the file's name: people save CSV as .txt and paste lists into .csv.
+    seen: list[Remark] = []
     for each in texts:
         tried = Notes(source.name)
         entries_found = each.entries(source, tried)
         if entries_found is not None:
-            notes.found += tried.found
-            notes.counts += tried.counts
+            notes.take(tried)
             return entries_found, (each.name,)
+        seen += tried.remarks
+    if seen:
+        raise InputError(without_entries(source.name, seen))
     first = next(line for line in source.text.splitlines() if line.strip()).strip()
-    raise InputError(
-        f"{source.name}: is text that begins with {shown(first)}, with neither a header that names a time and a text nor a "
-        f"line, list or table with times: {_known()}; a header needs {ACCEPTED}"
-    )
+    raise UnsupportedError(source.name, f"text without times at the start of lines; it begins with {shown(first)}")
+
+
+def without_entries(name: str, remarks: Iterable[Remark]) -> str:
+    """The refusal of a timeline of which no entry could be read, with every line and its reason."""
+    told = list(remarks)
+    told = [remark for remark in told if remark.kind != "doubt"] or told
+    lines = (f"- {f'line {remark.line}: ' if remark.line else ''}{remark.text}" for remark in told)
+    return "\n".join((f"{name}: nothing of it can be read.", *lines))
 
 
 def _about(value: object) -> str:
     if isinstance(value, dict):
-        return f"an object with the fields {', '.join(map(str, value))[:120] or 'none'}"
+        return f"an object with the fields {', '.join(map(str, list(value)[:5])) or 'none'}"
     if isinstance(value, list):
         return f"a list of {len(value):,}" + (f", the first of them {_about(value[0])}" if value else "")
     return "a single value"
-
-
-def _known() -> str:
-    return f"give one of {'; '.join(each.name for each in formats())}"
 
 
 def _event(item: Settled, source: SourceFile, notes: Notes) -> Event | None:

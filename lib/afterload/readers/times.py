@@ -17,7 +17,19 @@ from typing import NamedTuple
 from afterload.readers.zones import ABBREVIATIONS, is_offset, named_zone
 from afterload.units import MAX_YEAR, MIN_YEAR
 
-__all__ = ["DAY_FIRST", "MONTH_FIRST", "Day", "Span", "Trouble", "Written", "date_alone", "read_cell", "scan", "shown"]
+__all__ = [
+    "DAY_FIRST",
+    "MONTH_FIRST",
+    "Day",
+    "Span",
+    "Trouble",
+    "Written",
+    "date_alone",
+    "dates_in",
+    "read_cell",
+    "scan",
+    "shown",
+]
 
 DAY_FIRST, MONTH_FIRST, YEAR_FIRST = "day first", "month first", "year first"
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
@@ -37,7 +49,7 @@ _DATES = tuple(
     for pattern in (
         rf"{_WEEKDAY}(?P<year>[0-9]{{4}})(?P<sep>[-/.])(?P<m>[0-9]{{1,2}})(?P=sep)(?P<d>[0-9]{{1,2}})(?![0-9])",
         rf"{_WEEKDAY}(?P<a>[0-9]{{1,2}})(?P<sep>[-/.])(?P<b>[0-9]{{1,2}})(?P=sep)(?P<c>[0-9]{{4}}|[0-9]{{2}})(?![0-9])",
-        rf"{_WEEKDAY}(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?[\s-]+(?:of\s+)?{_MONTH}"
+        rf"{_WEEKDAY}(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th|\.)?[\s-]+(?:of\s+)?{_MONTH}"
         r"(?:,?[\s-]+(?P<year>[0-9]{4}|'?[0-9]{2}(?!\s?[:ap]))(?![0-9]))?(?![A-Za-z])",
         rf"{_WEEKDAY}{_MONTH}\s+(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?(?!:?[0-9])(?:,?\s+(?P<year>[0-9]{{4}}|'[0-9]{{2}})(?![0-9]))?",
         r"(?P<year>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})(?=T[0-9])",
@@ -46,7 +58,7 @@ _DATES = tuple(
 _NO_YEAR = re.compile(r"(?P<a>[0-9]{1,2})/(?P<b>[0-9]{1,2})(?=,?\s+(?:at\s+)?[0-9]{1,2}:)")
 _YEAR = re.compile(r"\s+([0-9]{4})(?![0-9:])")
 _GAP = re.compile(r"T(?=[0-9])|\s*,?\s+(?:(?:at|@|-|–)\s+)?", re.IGNORECASE)
-_BEFORE_DATE = re.compile(r"\s*,?\s+(?:on\s+)?", re.IGNORECASE)
+_BEFORE_DATE = re.compile(r"\s*,?\s+(?:on\s+|(?P<open>\())?", re.IGNORECASE)
 _CLOCK = re.compile(
     r"(?P<h>[0-9]{1,2})(?::(?P<m>[0-9]{2})(?::(?P<s>[0-9]{2})(?:[.,](?P<f>[0-9]{1,9}))?)?)?(?!:?[0-9])"
     r"(?:\s?(?P<half>[ap])\.?m\b\.?)?",
@@ -230,6 +242,18 @@ def date_alone(text: str) -> Written | None:
     return Written(text[: found.end], found.days, weekday=found.weekday)
 
 
+def dates_in(text: str) -> list[Written]:
+    """Every date with a year in a text, such as a title, in its order."""
+    found: list[Written] = []
+    place = 0
+    for match in re.finditer(r"(?<![\w/.:-])\w", text):
+        dated = _date(text, match.start()) if match.start() >= place else None
+        if dated is not None and any(day.year for day in dated.days):
+            place = dated.end
+            found.append(Written(text[match.start() : place], dated.days, weekday=dated.weekday))
+    return found
+
+
 def _lead(text: str, place: int = 0) -> tuple[bool, int]:
     match = _LEAD.match(text, place)
     if match is None:
@@ -269,7 +293,10 @@ def _moment(text: str, place: int) -> tuple[Written, int] | None:
     if dated is None:
         gap = _BEFORE_DATE.match(text, end)
         dated = None if gap is None else _date(text, gap.end())
-        end, doubtful = (end, doubtful) if dated is None else (dated.end, False)
+        if gap is not None and dated is not None:
+            # 11:50 PM (March 11)
+            closed = gap["open"] is not None and text[dated.end : dated.end + 1] == ")"
+            end, doubtful = dated.end + closed, False
     days, weekday = ((), None) if dated is None else (dated.days, dated.weekday)
     year = _YEAR.match(text, end) if days and days[0].year is None else None
     if year is not None:  # Mon Oct 20 06:48:00 UTC 2025, as the command date writes it

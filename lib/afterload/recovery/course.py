@@ -14,11 +14,13 @@ __all__ = ["QueueRecovery", "queue_recovery", "reached"]
 
 # A backlog that ends within this share of its peak still grows; counts closer than this are the same.
 SAME_SHARE = 1e-6
+# An oldest age that grows by less than this share in the second half of a course is one that has settled.
+SETTLED_SHARE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class QueueRecovery:
-    """One queue with everything acting on it. Times are minutes from the restore, those of the curves from the origin of its load.
+    """One queue with everything acting on it. Times are minutes from the restore, of the curves from the origin of its load.
 
     Attributes:
         backlog_at_restore: items waiting at the restore, before the superseded ones are dropped.
@@ -27,7 +29,9 @@ class QueueRecovery:
         fresh_age_back_min: until first-attempt age is back at baseline; None: never.
         stale_min: from the first moment when work waited until first-attempt age is back; None: never.
         served, expired, lost_to_retention, discarded_past_deadline, superseded, dead_lettered: items since the trigger.
-        max_age_min: age of the oldest item next in turn.
+        max_age_min: age of the oldest item that waits or is set aside, at most, as far as the recovery is followed.
+        outgrows: it never drains, and its oldest work gets older as long as it is followed.
+        lost_per_min, holds_from_min: what is lost a minute where that has no end, and from when on; 0 and None where it has.
         times_min: rising times of the curves, shape (points,); a time given twice is a jump.
         backlog: everything that waits; ``sidelined`` the part set aside; ``first_attempt_age_min`` the age of what is next in
             turn for its first attempt; shapes (points,).
@@ -45,6 +49,9 @@ class QueueRecovery:
     superseded: float
     dead_lettered: float
     max_age_min: float
+    outgrows: bool
+    lost_per_min: float
+    holds_from_min: float | None
     times_min: FloatArray
     backlog: FloatArray
     sidelined: FloatArray
@@ -76,12 +83,18 @@ def queue_recovery(course: Trace, place: int, load: QueueLoad) -> QueueRecovery:
     peak: float | None = float(result.peak_backlog[0, place])
     if drain is None and _grows(course, place, waiting):
         peak = None
+    oldest = float(age.max(initial=0.0))
+    if load.order != "fifo":
+        oldest = max(oldest, _oldest_aside(course, place, load, drain))
     return QueueRecovery(
         peak_backlog=peak,
         drain_min=drain,
         fresh_age_back_min=fresh,
         stale_min=_stale(load, fresh, times, waiting),
-        max_age_min=float(age.max(initial=0.0)),
+        max_age_min=oldest,
+        outgrows=drain is None and counts["dead_lettered"] <= 0 and _ages(age[times >= restore]),
+        lost_per_min=float(result.lost_per_min[0, place]) if drain is None else 0.0,
+        holds_from_min=reached(result.holds_from_min[0]) if drain is None else None,
         times_min=times,
         backlog=waiting,
         sidelined=sidelined,
@@ -95,7 +108,7 @@ def _grows(course: Trace, place: int, waiting: FloatArray) -> bool:
     half = len(course.times_min) // 2
     gone = (course.expired, course.lost_to_retention, course.discarded_past_deadline, course.dead_lettered)
     removed = sum(float(each[-1, place] - each[half, place]) for each in gone)
-    return waiting[-1] >= waiting.max() * (1 - SAME_SHARE) and removed <= SAME_SHARE * waiting[-1]
+    return bool(waiting[-1] >= waiting.max() * (1 - SAME_SHARE) and removed <= SAME_SHARE * waiting[-1])
 
 
 def _curves(
@@ -119,6 +132,29 @@ def _curves(
         columns = [np.append(column, value) for column, value in zip(columns, last, strict=True)]
     times, waiting, sidelined, age = columns
     return times + restore, np.maximum(0.0, waiting), sidelined, age
+
+
+def _oldest_aside(course: Trace, place: int, load: QueueLoad, drain: float | None) -> float:
+    """Age of the oldest item that is set aside: what was at the restore leaves in the order in which it came, or last of all."""
+    after = course.times_min >= 0
+    times, aside = course.times_min[after], course.sidelined[after, place]
+    if load.order == "lifo":
+        waits = course.result.backlog_at_restore[0, place] > 0
+        return 0.0 if not waits else load.outage_min + (float(times[-1]) if drain is None else drain)
+    held = aside > 0
+    if not held.any():
+        return 0.0
+    young = load.sideline_after_min or 0.0
+    came = load.backlog_before + course.arrived[:, place]
+    # What was older than that at the restore, less what is left of it.
+    heads = np.interp(np.interp(-young, course.times_min, came) - aside[held], came, course.times_min)
+    return max(float(np.max(times[held] - heads)), 0.0 if drain is None else drain + young)
+
+
+def _ages(age: FloatArray) -> bool:
+    """Whether the oldest age is larger in the second half of a course, by more than what has settled."""
+    early, late = np.array_split(age, 2)
+    return bool(late.max(initial=0.0) > (1 + SETTLED_SHARE) * early.max(initial=0.0))
 
 
 def _stale(load: QueueLoad, fresh: float | None, times: FloatArray, waiting: FloatArray) -> float | None:

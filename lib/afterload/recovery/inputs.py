@@ -45,12 +45,6 @@ def queue_inputs(loaded: LoadedScenario, name: str, queue: Queue | None = None) 
             Doubt(LowerBoundWarning, "refused callers may come back: their new attempts are not in the arrival rate")
         )
     age_limit, retention = _limits(queue, doubts)
-    if queue.max_receives is not None and not rejecting:
-        words = (
-            f"deliveries that fail in the outage are not counted: if consumers go on receiving then, work delivered "
-            f"{queue.max_receives:,} times is in the dead-letter queue at the restore, and not in this backlog"
-        )
-        doubts.append(Doubt(ApproximationWarning, words))
     load = QueueLoad(
         arrivals=arrivals,
         service_rate_per_min=queue.service_rate_per_min,

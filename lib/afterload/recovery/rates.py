@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from afterload import limits
@@ -21,7 +21,7 @@ from afterload.model.coupled import (
 )
 from afterload.recovery.doubts import Doubt
 from afterload.scenario import Dependency, Queue, Scenario
-from afterload.scenario.schema import StreamShards
+from afterload.scenario.bounds_schema import QueueCall, Scaling, StreamShards
 from afterload.units import format_rate
 
 __all__ = [
@@ -39,10 +39,15 @@ __all__ = [
     "estimate_cap",
     "highest_cap",
     "mean_attempts",
+    "mean_backoff_s",
+    "narrowest",
     "operated_rate",
     "own_ramp",
     "part_of_room",
     "queue_attempts",
+    "queue_clients",
+    "queue_retries",
+    "replica_rate",
     "room_at",
     "stack_attempts",
     "stream_of",
@@ -50,6 +55,8 @@ __all__ = [
 
 # Attempts of a client that the scenario does not describe: the standard mode of the common SDKs.
 USUAL_ATTEMPTS = 3.0
+# Waits of one call that are added up: what comes after them is of another hour.
+MOST_WAITS = 20
 
 
 @dataclass(frozen=True)
@@ -102,13 +109,47 @@ class ClientRetries:
         )
 
 
-def client_retries(scenario: Scenario, dependency: str, doubts: list[Doubt] | None = None) -> ClientRetries:
-    """How all clients of a dependency retry while every call fails: each kind by its own policy."""
+def _retries(kinds: Iterable[ClientKind], doubts: list[Doubt] | None = None) -> ClientRetries:
     found = ClientRetries()
-    for kind in client_kinds(scenario):
-        if kind.client.dependency == dependency:
-            found = found.with_kind(kind, [] if doubts is None else doubts)
+    for kind in kinds:
+        found = found.with_kind(kind, [] if doubts is None else doubts)
     return found
+
+
+def client_retries(scenario: Scenario, dependency: str, doubts: list[Doubt] | None = None) -> ClientRetries:
+    """How the clients of a dependency that are of no queue retry while every call fails: each kind by its own policy."""
+    kinds = (kind for kind in client_kinds(scenario) if kind.client.dependency == dependency)
+    return _retries((kind for kind in kinds if kind.client.queue is None), doubts)
+
+
+def queue_clients(scenario: Scenario, name: str) -> tuple[ClientKind, ...]:
+    """The clients that serve a queue: its own, else those that stand for all callers of what it calls."""
+    kinds = tuple(client_kinds(scenario))
+    own = tuple(kind for kind in kinds if kind.client.queue == name)
+    queue = scenario.queues[name]
+    return own or tuple(
+        kind
+        for kind in kinds
+        if kind.client.queue is None and kind.client.call_stack is None and queue.calls_of(kind.client.dependency or "")
+    )
+
+
+def queue_retries(scenario: Scenario, name: str, doubts: list[Doubt] | None = None) -> ClientRetries:
+    """How those clients retry while every call fails."""
+    return _retries(queue_clients(scenario, name), doubts)
+
+
+def mean_backoff_s(scenario: Scenario, name: str) -> float:
+    """Seconds that one item of a queue waits between all its attempts while calls fail, the mean over its clients; 0 where their
+    waits are not known.
+    """
+    total = waited = 0.0
+    for kind in queue_clients(scenario, name):
+        backoff, attempts = kind.backoff, min(kind.attempts or 1, MOST_WAITS)
+        total += kind.client.number
+        if backoff is not None:
+            waited += kind.client.number * sum(backoff.mean_s(retry) for retry in range(1, attempts))
+    return waited / total if total else 0.0
 
 
 def stack_attempts(scenario: Scenario, dependency: str) -> float | None:
@@ -137,9 +178,7 @@ def direct_attempts(scenario: Scenario, dependency: str, doubts: list[Doubt] | N
 def queue_attempts(scenario: Scenario, name: str) -> float:
     """Attempts that one item of a queue costs while its dependency fails: as given, else as the clients there try."""
     queue = scenario.queues[name]
-    given = queue.attempts_while_failing
-    if given is None and queue.dependency is not None:
-        given = client_retries(scenario, queue.dependency).attempts
+    given = queue.attempts_while_failing or queue_retries(scenario, name).attempts
     return max(1.0, USUAL_ATTEMPTS if given is None else given)
 
 
@@ -148,9 +187,9 @@ def mean_attempts(scenario: Scenario, dependency: str) -> float:
     room, direct = room_at(scenario, dependency), direct_attempts(scenario, dependency)
     costs = [(room.direct_per_min + room.control_per_min, direct)]
     costs += [
-        (consumers_rate(queue), queue_attempts(scenario, name))
+        (calls * consumers_rate(queue), queue_attempts(scenario, name))
         for name, queue in scenario.queues.items()
-        if queue.dependency == dependency
+        if (calls := queue.calls_of(dependency))
     ]
     total = sum(rate for rate, _ in costs)
     return sum(rate * each for rate, each in costs) / total if total > 0 else direct
@@ -185,38 +224,49 @@ class Room:
 
 
 def operated_rate(item: Dependency) -> float:
-    """Requests a minute up to which operators may load a dependency: what it was tested to bear."""
-    return item.tested_rate_per_min
+    """Requests a minute up to which operators may load a dependency: what it was tested to bear, or what the team gives."""
+    return item.operate_up_to_per_min or item.tested_rate_per_min
 
 
 def room_at(scenario: Scenario, name: str) -> Room:
     """The room at a dependency."""
     item = scenario.dependencies[name]
     share = scenario.admission.drain_share
-    return Room(name, operated_rate(item), item.direct_rate_per_min, item.control_rate_per_min, share)
+    direct = item.direct_rate_per_min
+    if item.returning_users is not None:
+        direct += item.returning_users.extra_rate_per_min
+    return Room(name, operated_rate(item), direct, item.control_rate_per_min, share)
 
 
 def beside(scenario: Scenario, name: str) -> tuple[str, ...]:
-    """The other queues that drain into the dependency of a queue."""
-    dependency = scenario.queues[name].dependency
+    """The other queues that drain into a dependency of a queue."""
+    called = scenario.queues[name].all_calls
     return tuple(
         other
         for other, each in scenario.queues.items()
-        if other != name and dependency is not None and each.dependency == dependency
+        if other != name and any(each.calls_of(call.dependency) for call in called)
     )
 
 
 def part_of_room(scenario: Scenario, name: str) -> float:
-    """What a queue may send to its dependency while it and all others there drain: by what the consumers of each do.
-
-    Infinite for a queue that calls none.
+    """What a queue may do while it and all others at its dependencies drain: by what the consumers of each do, at the dependency
+    that leaves it least. Items a minute; infinite for a queue that calls none.
     """
-    queue = scenario.queues[name]
-    if queue.dependency not in scenario.dependencies:
-        return math.inf
-    room, mine = room_at(scenario, queue.dependency).room_per_min, consumers_rate(queue)
-    total = mine + sum(consumers_rate(scenario.queues[other]) for other in beside(scenario, name))
-    return room * mine / total if total > 0 else room
+    found = [_part_at(scenario, name, call) for call in scenario.queues[name].all_calls]
+    return min((part for _, part in found), default=math.inf)
+
+
+def _part_at(scenario: Scenario, name: str, call: QueueCall) -> tuple[str, float]:
+    room = room_at(scenario, call.dependency).room_per_min
+    total = sum(each.calls_of(call.dependency) * consumers_rate(each) for each in scenario.queues.values())
+    mine = consumers_rate(scenario.queues[name])
+    return call.dependency, room * mine / total if total > 0 else room / call.per_item
+
+
+def narrowest(scenario: Scenario, name: str) -> str | None:
+    """The dependency that leaves a queue the least part of its room; None for a queue that calls none."""
+    found = [_part_at(scenario, name, call) for call in scenario.queues[name].all_calls]
+    return min(found, key=lambda each: each[1])[0] if found else None
 
 
 def cap_steps(queue: Queue) -> CapSteps | None:
@@ -241,7 +291,8 @@ class Consumers:
     """What the consumers of a queue do at most while every part of it has a backlog, and what binds them.
 
     ``bounds`` holds items a minute by what allows no more: ``service rate``, and as far as the scenario has them ``cap``,
-    ``reserved concurrency``, ``pollers``, ``ramp`` (its end) and ``batches``.
+    ``reserved concurrency``, ``pollers``, ``ramp`` (its end), ``consumers``, ``batches``, ``connection pool`` and ``autoscaler``
+    (its most replicas).
     """
 
     bounds: Mapping[str, float]
@@ -267,15 +318,37 @@ def consumers(queue: Queue) -> Consumers:
             "reserved concurrency": queue.reserved_concurrency,
             "pollers": pollers.concurrency if pollers else None,
             "ramp": None,
+            "consumers": _busy_at_once(queue),
         }
         if queue.ramp is not None:
             at_once["ramp"] = queue.ramp.ceiling if queue.ramp.per_min > 0 else queue.ramp.start
         bounds |= {
             name: cap_rate_per_min(most, queue.item_time_s) for name, most in at_once.items() if most is not None
         }
-    if queue.stream is not None:
+    if queue.stream is not None and queue.stream.batch_size is not None:
         bounds["batches"] = stream_of(queue.stream).service_rate_per_min
+    if queue.connection_pool is not None:
+        bounds["connection pool"] = cap_rate_per_min(
+            queue.connection_pool.connections, queue.connection_pool.hold_time_s
+        )
+    if queue.autoscaler is not None:
+        bounds["autoscaler"] = queue.autoscaler.most * replica_rate(queue, queue.autoscaler)
     return Consumers(bounds)
+
+
+def _busy_at_once(queue: Queue) -> float | None:
+    """Items in work at once at all consumers; those beyond the partitions of a stream are idle."""
+    if queue.consumers is None:
+        return None
+    number = queue.consumers.number
+    if queue.stream is not None:
+        number = min(number, queue.stream.shards)
+    return number * queue.consumers.at_once
+
+
+def replica_rate(queue: Queue, scaler: Scaling) -> float:
+    """Items a minute of one replica of an autoscaler's."""
+    return scaler.rate_each_per_min or queue.service_rate_per_min / scaler.most
 
 
 def consumers_rate(queue: Queue) -> float:
@@ -344,10 +417,10 @@ class CapEstimate:
 
 def estimate_cap(scenario: Scenario, name: str) -> CapEstimate | None:
     """What a queue's dependency leaves for its drain; None where the scenario does not say."""
-    queue = scenario.queues[name]
-    if queue.dependency not in scenario.dependencies:
+    queue, dependency = scenario.queues[name], narrowest(scenario, name)
+    if dependency not in scenario.dependencies:
         return None
-    room, part = room_at(scenario, queue.dependency), part_of_room(scenario, name)
+    room, part = room_at(scenario, dependency), part_of_room(scenario, name)
     safe = safe_rate = passes = None
     if queue.item_time_s is not None:
         safe = highest_cap(part, queue.item_time_s, cap_steps(queue))

@@ -17,11 +17,11 @@ from afterload.model.coupled import (
     trace,
 )
 from afterload.model.curves import FloatArray
-from afterload.model.uncertainty import Mover, Spread, draw, movers, spread
+from afterload.model.uncertainty import Mover, Range, Spread, draw, movers, spread
 from afterload.recovery.admission import admission_of
 from afterload.recovery.build import Coupling
 
-__all__ = ["DRAWS", "SEED", "CoupledEstimate", "Variant", "draw_recovery", "estimate_recovery"]
+__all__ = ["DRAWS", "SEED", "CoupledEstimate", "Variant", "draw_recovery", "drawn_inputs", "estimate_recovery"]
 
 DRAWS = 1_000
 
@@ -66,7 +66,7 @@ def estimate_recovery(coupling: Coupling, draws: int = DRAWS, seed: int = SEED) 
     Uncertain inputs give P10, P50 and P90 from ``draws`` draws; the same seed gives the same numbers.
     """
     system = coupling.system
-    today = _variant("as the scenario is", system)
+    today = _variant("as the scenario is", system, coupling.course)
     others = []
     if system.dependencies:
         flipped = _started(system, collapsed=not any(item.collapsed_at_restore for item in system.dependencies))
@@ -78,8 +78,7 @@ def estimate_recovery(coupling: Coupling, draws: int = DRAWS, seed: int = SEED) 
             others.append(_variant("collapsed, recovered by the seven steps", held))
     if not coupling.ranges:
         return CoupledEstimate(coupling, today, tuple(others))
-    generator = np.random.default_rng(seed)
-    result = _drawn(coupling, draws, generator)
+    result = simulate(system, drawn_inputs(coupling, draws, seed))
 
     def answer(inputs: dict[Input, FloatArray]) -> FloatArray:
         answers = simulate(system, inputs).drain_min
@@ -92,7 +91,7 @@ def estimate_recovery(coupling: Coupling, draws: int = DRAWS, seed: int = SEED) 
         tuple(others),
         {name: spread(result.drain_min[:, place]) for place, name in enumerate(names)},
         {name: spread(result.fresh_age_back_min[:, place]) for place, name in enumerate(names)},
-        tuple(movers(coupling.ranges, answer, generator)) if names else (),
+        tuple(movers(coupling.ranges, answer, np.random.default_rng(seed))) if names else (),
         draws,
         result,
     )
@@ -105,16 +104,28 @@ def draw_recovery(
 
     For whoever needs no more of it, such as a gate.
     """
-    likely = trace(coupling.system).result
-    return likely, _drawn(coupling, draws, np.random.default_rng(seed)) if coupling.ranges else None
+    likely = coupling.course.result
+    return likely, simulate(coupling.system, drawn_inputs(coupling, draws, seed)) if coupling.ranges else None
 
 
-def _drawn(coupling: Coupling, draws: int, generator: np.random.Generator) -> CoupledResult:
-    return simulate(coupling.system, draw(coupling.ranges, draws, generator))
+def drawn_inputs(coupling: Coupling, draws: int = DRAWS, seed: int = SEED) -> dict[Input, FloatArray]:
+    """Values of every uncertain input, each of shape (draws,).
+
+    They depend on the name of an input, or of what it moves with, and not on what else is uncertain: whoever compares two
+    systems compares them in the same draws.
+    """
+    groups: dict[str, dict[Input, Range]] = {}
+    for key, item in coupling.ranges.items():
+        name = f"tied {coupling.tied[key]}" if key in coupling.tied else coupling.labels[key]
+        groups.setdefault(name, {})[key] = item
+    found: dict[Input, FloatArray] = {}
+    for name, ranges in groups.items():
+        found |= draw(ranges, draws, np.random.default_rng([seed, *name.encode()]))
+    return found
 
 
-def _variant(name: str, system: CoupledSystem) -> Variant:
-    return Variant(name, system, trace(system), bool(certainty(system).certain[0]))
+def _variant(name: str, system: CoupledSystem, course: Trace | None = None) -> Variant:
+    return Variant(name, system, course or trace(system), bool(certainty(system).certain[0]))
 
 
 def _started(system: CoupledSystem, collapsed: bool) -> CoupledSystem:

@@ -30,6 +30,7 @@ __all__ = [
     "ImpactWindow",
     "Reading",
     "TimelineEvent",
+    "consumer_group_rows",
     "note_digest",
     "read_course",
     "read_impacts",
@@ -41,6 +42,11 @@ __all__ = [
 MAX_BYTES = 20_000_000
 # Seen in a log, a metric or a record; said by somebody; said otherwise by somebody else.
 STATUSES = ("confirmed", "reported", "disputed")
+_NO_IMPACT = frozenset(
+    "none; no impact; maintenance; planned; scheduled; planned work; planned maintenance; scheduled maintenance".split(
+        "; "
+    )
+)
 T = TypeVar("T")
 
 
@@ -67,13 +73,19 @@ class TimelineEvent:
 
 @dataclass(frozen=True)
 class ImpactWindow:
-    """One published window of impact. ``start_is_lower_bound`` tells that it may have begun earlier."""
+    """One published window of impact. ``start_is_lower_bound`` tells that it may have begun earlier, ``impact`` its kind."""
 
     service: str
     start: datetime
     end: datetime
     start_is_lower_bound: bool = False
     note: str = ""
+    impact: str = ""
+
+    @property
+    def is_planned(self) -> bool:
+        """True for planned work and for what is said to have no impact, in its kind or as its whole note."""
+        return (self.impact or self.note).strip().lower() in _NO_IMPACT
 
 
 @dataclass(frozen=True)
@@ -288,25 +300,32 @@ def read_course(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Pro
     return Attachment(Shares(tuple(points[at][1] for at in times), times), table.digest), table.problems
 
 
+def consumer_group_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Each line of a text with its cells if it is a row of a table that ``kafka-consumer-groups --describe`` shows, else none.
+
+    Of a partition without a consumer the last three columns may be blank.
+    """
+    names: list[str] = []
+    for line, cells in enumerate((row.split() for row in text.split("\n")), 1):
+        is_header = {"PARTITION", "LAG"} <= set(cells)
+        names = cells if is_header else names
+        is_row = bool(names) and not is_header and len(names) - 3 <= len(cells) <= len(names)
+        yield line, dict(zip(names, cells, strict=False)) if is_row else {}
+
+
 def read_offsets(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:
     """Read how records are spread over partitions: what ``kafka-consumer-groups --describe`` shows of one topic, or a CSV file
     with ``partition`` and ``lag`` or ``share``. A partition whose lag is ``-`` counts as empty.
     """
     table, text = _text(path, zone)
-    lines = text.splitlines()
-    head = next((place for place, line in enumerate(lines) if {"PARTITION", "LAG"} <= set(line.split())), None)
-    if head is not None:
-        names, topics = lines[head].split(), set()
-        for line, cells in enumerate((line.split() for line in lines[head + 1 :]), head + 2):
-            if len(cells) < len(names) - 3:
-                continue
-            row = dict(zip(names, cells, strict=False))
-            topics.add(row.get("TOPIC", ""))
-            table.rows.append((line, {"partition": row["PARTITION"], "lag": row["LAG"].replace("-", "0")}))
+    rows = [(line, row) for line, row in consumer_group_rows(text) if row.get("PARTITION", "-") != "-"]
+    if rows:
+        table.rows = [
+            (line, {"partition": row["PARTITION"], "lag": row["LAG"].replace("-", "0")}) for line, row in rows
+        ]
+        topics = sorted({row.get("TOPIC", "") for _, row in rows})
         if len(topics) > 1:
-            table.refuse(
-                head + 1, "TOPIC", f"holds {len(topics)} topics: {', '.join(sorted(topics))}", "the rows of one"
-            )
+            table.refuse(rows[0][0] - 1, "TOPIC", f"holds {len(topics)} topics: {', '.join(topics)}", "the rows of one")
     elif not table.problems:
         table = _open(path, ("partition",), ("lag", "share"), zone)
     used = [name for name in ("lag", "share") if any(row.get(name) for _, row in table.rows)]
@@ -335,8 +354,8 @@ def _truth(text: str) -> bool:
 
 
 def read_impacts(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Problem]]:
-    """Read impact windows: ``service, start, end, start_is_lower_bound, note``, in the order of the file."""
-    table = _open(path, ("service", "start", "end"), ("start_is_lower_bound", "note"), zone)
+    """Read impact windows: ``service, start, end, start_is_lower_bound, note, impact``, in the order of the file."""
+    table = _open(path, ("service", "start", "end"), ("start_is_lower_bound", "note", "impact"), zone)
     windows = []
     for line, row in table.rows:
         start, end = table.instant(line, row, "start"), table.instant(line, row, "end")
@@ -348,7 +367,7 @@ def read_impacts(path: Path, zone: ZoneInfo | None) -> tuple[Attachment, list[Pr
         if end < start:
             table.refuse(line, "end", f"{row['end']} is before start, {row['start']}", "a later time")
             continue
-        windows.append(ImpactWindow(row["service"], start, end, bool(bound), row["note"]))
+        windows.append(ImpactWindow(row["service"], start, end, bool(bound), row["note"], row["impact"]))
     return Attachment(tuple(windows), table.digest), table.problems
 
 

@@ -52,7 +52,7 @@ def filled(tree: YamlTree, read: Mapping[DataPath, Attachment]) -> YamlTree:
                     and calls
                 ):
                     found = label_in(calls[0].get("dependency") if isinstance(calls[0], dict) else calls[0])
-                if found is not None:
+                if found is not None and _at(data, ("dependencies", found)) is not None:
                     put(("clients", name, "dependency"), found, ("clients", name, key))
                     break
     return YamlTree(data, lines, tree.name)

@@ -41,12 +41,14 @@ from afterload.scenario.schema import Queue, Scenario
 from afterload.yamltree import DataPath, WrittenFloat, WrittenInt, YamlTree, plain, read_file, read_text
 
 __all__ = [
+    "INSIDE",
     "LoadedScenario",
     "as_written",
     "load_scenario",
     "load_scenario_text",
     "load_scenario_tree",
     "locate_scenario",
+    "with_files",
 ]
 
 # Problems shown of one attached file; the rest is counted.
@@ -61,6 +63,15 @@ COMPUTED = (
 )  # fmt: skip
 
 Reader = Callable[[Path, ZoneInfo | None], tuple[Attachment, list[Problem]]]
+
+# Files inside the items of a part: part, section of the item, key of the file, how it is read.
+INSIDE: tuple[tuple[str, str, str, Reader], ...] = (
+    ("queues", "arrival_rate", "series", read_series),
+    ("queues", "consumer_course", "series", read_course),
+    ("queues", "stream", "offsets", read_offsets),
+    ("dependencies", "direct_rate", "series", read_series),
+    ("dependencies", "capacity_course", "series", read_course),
+)
 
 
 @dataclass(frozen=True)
@@ -107,6 +118,14 @@ class LoadedScenario:
             if below[: len(wanted)] == wanted:
                 return origin
         return "default"
+
+
+def with_files(data: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Raw data of the scenario at ``path`` with what its files and courses give, as far as they can be read."""
+    tree = YamlTree(data)
+    read, _, _ = _attachments(tree, {}, path.resolve().parent, _zone(data.get("time_zone")))
+    found: dict[str, Any] = filled(tree, read).data
+    return found
 
 
 def _written(path: DataPath, data: Any) -> DataPath:
@@ -495,14 +514,7 @@ def _attachments(
         (("postmortem", "timeline"), account.get("timeline"), read_timeline),
         (("live", "log"), live.get("log"), read_readings),
     ]
-    inside: tuple[tuple[str, str, str, Reader], ...] = (
-        ("queues", "arrival_rate", "series", read_series),
-        ("queues", "consumer_course", "series", read_course),
-        ("queues", "stream", "offsets", read_offsets),
-        ("dependencies", "direct_rate", "series", read_series),
-        ("dependencies", "capacity_course", "series", read_course),
-    )
-    for part, section, key, reader in inside:
+    for part, section, key, reader in INSIDE:
         for name, item in check.named(part).items():
             if isinstance(holder := item.get(section), dict):
                 wanted.append(((part, name, section, key), holder.get(key), reader))

@@ -101,3 +101,14 @@ def test_a_raw_counter_is_noticed(tmp_path):
     assert any("looks like a counter" in words for words in text)
     falling = [[T + 15 * i, str(900 - 7 * i)] for i in range(20)]
     assert read(tmp_path, answer(falling, {"__name__": "requests_total"})).remarks == ()
+
+
+def test_a_series_without_a_name_goes_by_its_query_where_the_export_holds_it(tmp_path):
+    labels = {"topic": "playback-events"}
+    query = "sum by (topic) (rate(in_total[5m]))"
+    inner = answer([[T, "1"], [T + 60, "2"]], labels)
+    wrapped = {"query": query, "response": inner}
+    assert [item.title for item in read(tmp_path, wrapped).series] == [f"{query} (topic=playback-events)"]
+    file = read(tmp_path, [wrapped, {"expr": "rate(out_total[5m])", "answer": inner}])
+    assert [item.name for item in file.series] == [query, "rate(out_total[5m])"]
+    assert {item.statistic for item in file.series} == {"unknown"}

@@ -232,10 +232,11 @@ class Facts:
             for item in named
             if item.stated is not None
         }
-        shared = {queues[name].dependency for name, changed in changes.items() if changed}
+        called = {name: {call.dependency for call in queue.all_calls} for name, queue in queues.items()}
+        shared = {each for name, changed in changes.items() if changed for each in called[name]}
         return [
             replace(item, today=estimate_queue(self.estimates.loaded, item.name, queues[item.name], queues))
-            if changes[item.name] or queues[item.name].dependency in shared - {None}
+            if changes[item.name] or called[item.name] & shared
             else item
             for item in named
         ]

@@ -14,6 +14,7 @@ from afterload.errors import ChangedError, InputError, OutputError
 from afterload.files import write_whole
 from afterload.reads import decoded, read_input
 from afterload.resources import BUILTIN, builtin_path
+from afterload.scenario.load import INSIDE
 from afterload.yamledit import YamlText
 from afterload.yamltree import DataPath
 
@@ -158,7 +159,8 @@ def _named_files(data: Any) -> Iterator[DataPath]:
         ("live", "log"),
         ("compare_with",),
     )
-    yield from (("queues", name, "arrival_rate", "series") for name in data.get("queues") or ())
+    for item, section, key, _ in INSIDE:
+        yield from ((item, name, section, key) for name in data.get(item) or ())
     for part in ("exports", "telemetry"):
         yield from ((part, place, "file") for place in range(len(data.get(part) or ())))
 

@@ -58,7 +58,7 @@ class ResultsView:
             self._clear()
             return
         group = GROUPS[self.group]
-        self.sentences.value = group.answer(results.estimates, results.recovery).html
+        self.sentences.value = group.answer(results.estimates).html
         for name in group.charts:
             self.charts[name].move(LIVE[name].data(results.estimates), is_stale=results.bands is None)
             if results.bands is not None and LIVE[name].has_band:

@@ -77,4 +77,5 @@ CHANGE = Change(
     items=_items,
     effort_days=5,
     risk="Capacity that no load test has shown is a hope: fewer attempts a request buy the same for less.",
+    sized_after=("standard-retries", "retry-budget"),
 )

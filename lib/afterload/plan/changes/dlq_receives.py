@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate
 from afterload.findings.audit.receives import enough_receives
+from afterload.findings.phrases import without_end
 from afterload.plan.change import Change, Place, PlanItem, counted, quoted
-from afterload.plan.coupled_ends import NO_END, CoupledEnd, ends_of
 from afterload.plan.terraform import function_call, resource
 from afterload.scenario import Queue
 from afterload.units import format_duration
@@ -20,11 +20,9 @@ ID = "dlq-receives"
 
 
 def _items(estimates: Estimates) -> Iterator[PlanItem]:
-    ends = ends_of(estimates)
     for item in estimates.queues.values():
         if item.queue.max_receives is not None or item.queue.service == "sqs-lambda":
-            end = ends().get(item.name, NO_END) if item.queue.max_receives is not None else NO_END
-            yield _item(estimates, item, end)
+            yield _item(estimates, item)
 
 
 def _visibility_s(queue: Queue) -> float:
@@ -61,7 +59,7 @@ def _redrive_words(item: QueueEstimate, gone: float) -> str:
     return f"{moved}, and consumers need {format_duration(gone / spare)} for them beside what arrives."
 
 
-def _item(estimates: Estimates, item: QueueEstimate, end: CoupledEnd) -> PlanItem:
+def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
     at = Place(ID, estimates, "queues", item.name, queue)
     line = at.where("max_receives")
@@ -81,11 +79,10 @@ def _item(estimates: Estimates, item: QueueEstimate, end: CoupledEnd) -> PlanIte
     gone = dead_lettered(item, outage)
     if gone <= 0:
         words = f"{evidence} This outage of {format_duration(outage)} dead-letters nothing by itself."
-        if end.dead_lettered >= 0.5:
-            words = (
-                f"{words} What follows it does: with everything acting on each other {counted(end.dead_lettered, 'item')} "
-                f"{'is' if round(end.dead_lettered) == 1 else 'are'} dead-lettered, as far as the recovery is followed."
-            )
+        dead = item.recovery.dead_lettered
+        if dead >= 0.5:
+            many = without_end(item.recovery) if item.recovery.lost_per_min > 0 else counted(dead, "item")
+            words = f"{words} What follows it does: {many}."
         return at.in_place(words)
     planned, every_s = enough_receives(outage * 60, visibility)
     longer = float(every_s) if every_s > visibility else None

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 
 from afterload.estimates import Estimates, QueueEstimate
+from afterload.findings.phrases import without_end
 from afterload.plan.change import NOT_HERE, Change, Place, PlanItem, counted, owner_of, quoted, where
 from afterload.plan.changes.age_limit import needs_limit
-from afterload.plan.coupled_ends import NO_END, CoupledEnd, ends_of
 from afterload.plan.terraform import resource
 from afterload.scenario import Queue
 from afterload.units import format_duration
@@ -17,7 +17,6 @@ ID = "failure-destination"
 
 
 def _items(estimates: Estimates) -> Iterator[PlanItem]:
-    ends = ends_of(estimates)
     for item in estimates.queues.values():
         queue = item.queue
         if needs_limit(queue):
@@ -25,7 +24,7 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
             words = f"Its work goes stale ({line}), and the age limit that it needs brings its destination with it."
             yield PlanItem(ID, f"queues.{item.name}", NOT_HERE, words, owner=owner_of(estimates, queue))
         elif item.load.max_age_min is not None or _gives_up(queue):
-            yield _item(estimates, item, item.load.max_age_min, ends().get(item.name, NO_END))
+            yield _item(estimates, item, item.load.max_age_min)
 
 
 def _gives_up(queue: Queue) -> bool:
@@ -33,7 +32,7 @@ def _gives_up(queue: Queue) -> bool:
     return queue.stream is not None and queue.stream.retries is not None
 
 
-def _item(estimates: Estimates, item: QueueEstimate, limit_min: float | None, end: CoupledEnd) -> PlanItem:
+def _item(estimates: Estimates, item: QueueEstimate, limit_min: float | None) -> PlanItem:
     queue, target = item.queue, f"queues.{item.name}"
     at = Place(ID, estimates, "queues", item.name, queue)
     if limit_min is None:
@@ -49,30 +48,27 @@ def _item(estimates: Estimates, item: QueueEstimate, limit_min: float | None, en
     apply, undo = _commands(queue)
     return at.do(
         f"{acting} and goes nowhere ({line}).",
-        bounds=_bounds(item, limit_min, end),
+        bounds=_bounds(item, limit_min),
         price="What arrives at the destination has to be looked at, or replayed.",
         apply=apply, undo=undo, terraform=_terraform(queue),
         edit={f"{target}.on_failure_destination": "destination"},
     )  # fmt: skip
 
 
-def _bounds(item: QueueEstimate, limit_min: float | None, end: CoupledEnd) -> str:
+def _bounds(item: QueueEstimate, limit_min: float | None) -> str:
     expired = item.recovery.expired
-    if expired > 0:
+    if expired > 0 and item.drain_min is not None:
         return f"Bounds what is gone without a record: {counted(expired, 'item')} in this outage, nothing with it."
     if limit_min is None:
         return "Bounds what is gone without a record: every batch whose retries end, nothing with it."
-    if end.expired >= 0.5:
+    if item.recovery.lost_per_min > 0:
+        return f"Bounds what is gone without a record: {without_end(item.recovery)}, nothing with it."
+    if item.recovery.outgrows:
         return (
-            "Bounds what is gone without a record with everything acting on each other: "
-            f"{counted(end.expired, 'item')} as far as the recovery is followed, nothing with it."
+            "Bounds what is gone without a record: the backlog never drains, and its work reaches the limit of "
+            f"{format_duration(limit_min)}."
         )
-    if end.grows:
-        return (
-            "Bounds what is gone without a record: with everything acting on each other the backlog never drains, and its "
-            f"work reaches the limit of {format_duration(limit_min)}."
-        )
-    oldest = format_duration(max(item.decisive.max_age_min, end.oldest_min))
+    oldest = format_duration(item.recovery.max_age_min)
     return (
         "Bounds what is gone without a record in a longer outage. In this one nothing expires: the oldest work is "
         f"{oldest} old at most, and the limit is {format_duration(limit_min)}."

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from afterload.estimates import Estimates
 from afterload.plan.change import NEEDS_EVIDENCE, Change, Place, PlanItem, counted, owner_of, seconds_text, share, where
-from afterload.plan.coupled_ends import NO_END, CoupledEnd, ends_of
 from afterload.plan.terraform import resource
 from afterload.replays import ReplayEstimate, estimate_replays
 from afterload.units import format_duration, format_number
@@ -16,16 +15,13 @@ ID = "idempotency-keys"
 # Queues that deliver at least once.
 REDELIVERING = ("sqs-lambda", "lambda-async", "stream-lambda")
 USUAL_MIN = 24 * 60.0
-# An age that is larger by less than this share is so by the steps of the simulation.
-ROUNDING_SHARE = 0.02
 
 
 def _items(estimates: Estimates) -> Iterator[PlanItem]:
-    ends = ends_of(estimates)
     known = {item.name: item for item in estimate_replays(estimates)}
     for name, queue in estimates.loaded.scenario.queues.items():
         if name in known:
-            yield _item(estimates, known[name], ends().get(name, NO_END))
+            yield _item(estimates, known[name])
         elif queue.service in REDELIVERING:
             line = where(estimates.loaded, "queues", name, "service")
             words = f"Its service delivers at least once ({line}). Does work done twice take effect twice?"
@@ -35,11 +31,11 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
             )  # fmt: skip
 
 
-def _item(estimates: Estimates, item: ReplayEstimate, end: CoupledEnd) -> PlanItem:
+def _item(estimates: Estimates, item: ReplayEstimate) -> PlanItem:
     loaded, target = estimates.loaded, f"queues.{item.name}"
     at = Place(ID, estimates, "queues", item.name, loaded.scenario.queues[item.name])
     line = at.where("idempotency")
-    oldest_min, oldest = _oldest(estimates, item, end)
+    oldest_min, oldest = _oldest(estimates, item)
     life = item.given.key_life_min
     if life is not None and oldest_min is None:
         return at.not_here(
@@ -76,22 +72,19 @@ def _item(estimates: Estimates, item: ReplayEstimate, end: CoupledEnd) -> PlanIt
     )  # fmt: skip
 
 
-def _oldest(estimates: Estimates, item: ReplayEstimate, end: CoupledEnd) -> tuple[float | None, str]:
+def _oldest(estimates: Estimates, item: ReplayEstimate) -> tuple[float | None, str]:
     """Age of the oldest work that may be done again, and its words; None where it grows without end.
 
-    A backlog that never drains with everything acting on each other is done again when somebody has mended that: as old as
-    its queue keeps it.
+    A backlog that never drains is done again when somebody has mended that: as old as its queue keeps it.
     """
     kept = estimates.queues[item.name].load.retention_min
-    if end.grows and not item.is_given:
-        never = "with everything acting on each other the backlog never drains, so that its oldest work"
+    if estimates.queues[item.name].recovery.outgrows and not item.is_given:
+        never = "the backlog never drains, so that its oldest work"
         if kept is None:
             return None, f"{never} gets older without end"
         if kept > item.oldest_min:
             return kept, f"{never} gets as old as the retention, {format_duration(kept)}, before it is done again"
     oldest = item.oldest_min
-    if not item.is_given and end.oldest_min > (1 + ROUNDING_SHARE) * oldest:
-        oldest = end.oldest_min
     return oldest, f"the oldest work is {format_duration(oldest)} old when it is done again"
 
 

@@ -90,7 +90,7 @@ def _item(estimates: Estimates, item: QueueEstimate, cap: CapEstimate, item_time
         start, per_min = ceiling - math.ceil(minutes), 1
     elif per_min == 0:
         ceiling = start
-    apply, undo = _commands(queue, start, ceiling, per_min)
+    apply, undo = _commands(queue, cap, start, ceiling, per_min)
     return at.do(
         f"{fits}, and consumers come up to {format_rate(drain)}.",
         bounds=_bounds(cap, start, ceiling, per_min, item_time_s),
@@ -122,11 +122,13 @@ def _bounds(cap: CapEstimate, start: int, ceiling: int, per_min: int, item_time_
     return f"Without it consumers pass the room {soon}; with it they go from {rates[0]} to {rates[1]} in {minutes}."
 
 
-def _commands(queue: Queue, start: int, ceiling: int, per_min: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _commands(
+    queue: Queue, cap: CapEstimate, start: int, ceiling: int, per_min: int
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if queue.provisioned_pollers is not None:
         each = limits.whole("lambda.sqs.poller.concurrency")
         return (
-            (f"# begin with MaximumPollers for {start} at once, {each} each; while errors and latency of {queue.dependency} "
+            (f"# begin with MaximumPollers for {start} at once, {each} each; while errors and latency of {cap.dependency} "
              f"stay flat raise it to {ceiling}",),
             (f"# set MaximumPollers to {queue.provisioned_pollers.maximum} again",),
         )  # fmt: skip
@@ -138,13 +140,13 @@ def _commands(queue: Queue, start: int, ceiling: int, per_min: int) -> tuple[tup
         earlier = f"MaximumConcurrency={queue.drain_cap.concurrency}" if queue.drain_cap else "'{}'"
         if later:
             wait = format_duration((ceiling - start) / per_min / len(later))
-            hold = f"# while errors and latency of {queue.dependency} stay flat, one after the other every {wait}:"
+            hold = f"# while errors and latency of {cap.dependency} stay flat, one after the other every {wait}:"
             later.insert(0, hold)
         return (first, *later), (f"{command} {earlier}",)
     earlier = "set the ramp that was there again" if queue.ramp else "let the worker pool start at its full size again"
     return (
         (
-            f"# start the worker pool with {start}; each minute in which errors and latency of {queue.dependency} stay flat "
+            f"# start the worker pool with {start}; each minute in which errors and latency of {cap.dependency} stay flat "
             f"add {per_min}, up to {ceiling}",
         ),
         (f"# {earlier}",),

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate, estimate_queue
+from afterload.findings.phrases import without_end
 from afterload.plan.change import Change, Place, PlanItem, counted, quoted, seconds_text
-from afterload.plan.coupled_ends import NO_END, Ends, coupled_ends, ends_of
 from afterload.plan.terraform import resource
 from afterload.scenario import Queue
 from afterload.units import format_duration
@@ -17,40 +17,31 @@ from afterload.units import format_duration
 ID = "retention"
 # What the next outage may last longer than this one.
 SPARE = 1.25
-# Items and shares of an age below these are those of the simulation's steps.
-ROUNDING_ITEMS, ROUNDING_SHARE = 0.5, 0.02
+# Items below this are those of the simulation's steps.
+ROUNDING_ITEMS = 0.5
 MAXIMUM = {"sqs-lambda": "sqs.retention_s.maximum", "stream-lambda": "kinesis.retention_s.maximum"}
 
 
 def _items(estimates: Estimates) -> Iterator[PlanItem]:
-    ends = ends_of(estimates)
     for item in estimates.queues.values():
         if item.load.retention_min is not None and item.queue.service != "lambda-async":
-            yield _item(estimates, item, item.load.retention_min, ends)
+            yield _item(estimates, item, item.load.retention_min)
 
 
-def _item(estimates: Estimates, item: QueueEstimate, kept_min: float, ends: Ends) -> PlanItem:
+def _item(estimates: Estimates, item: QueueEstimate, kept_min: float) -> PlanItem:
     queue, target = item.queue, f"queues.{item.name}"
     at = Place(ID, estimates, "queues", item.name, queue)
     line = at.where("service" if queue.retention_min is None else "retention")
     whose = "" if queue.retention_min is not None else " by the service's default"
     evidence = f"It keeps work for {format_duration(kept_min)}{whose}"
-    lost, end = item.recovery.lost_to_retention, ends().get(item.name, NO_END)
+    lost = item.recovery.lost_to_retention if item.recovery.lost_to_retention >= ROUNDING_ITEMS else 0.0
+    if item.drain_min is None and (lost > 0 or item.recovery.outgrows):
+        return at.not_here(f"{evidence} ({line}). {_never_drains(item)}")
     if lost <= 0:
-        lost = end.lost if end.lost >= ROUNDING_ITEMS else 0.0
-        if not end.drains and (lost > 0 or end.grows):
-            return at.not_here(f"{evidence} ({line}). {_never_drains(item, lost)}")
-        if lost <= 0:
-            until = "in this event" if end.drains else "as far as the recovery is followed"
-            return at.in_place(
-                f"{evidence}, and its oldest work is {_oldest(item, end.oldest_min)} old at most {until} ({line})."
-            )
-        evidence = f"{evidence} and loses {counted(lost, 'item')} with everything acting on each other ({line})."
-    else:
-        more = ""
-        if end.lost > (1 + ROUNDING_SHARE) * lost:
-            more = f", {counted(end.lost, 'item')} with everything acting on each other"
-        evidence = f"{evidence} and loses {counted(lost, 'item')}{more} ({line})."
+        until = "as far as the recovery is followed" if item.drain_min is None else "in this event"
+        oldest = format_duration(item.recovery.max_age_min)
+        return at.in_place(f"{evidence}, and its oldest work is {oldest} old at most {until} ({line}).")
+    evidence = f"{evidence} and loses {counted(lost, 'item')} ({line})."
     useful = queue.goes_stale_after_min
     if useful is not None and useful <= kept_min:
         return at.not_here(
@@ -59,54 +50,31 @@ def _item(estimates: Estimates, item: QueueEstimate, kept_min: float, ends: Ends
     most = limits.value(MAXIMUM[queue.service]) / 60 if queue.service in MAXIMUM else None
     if most is not None and kept_min >= most:
         return at.not_here(f"{evidence} The service keeps nothing longer: serve it faster, or store it elsewhere.")
-    needed, drains = _needed_min(estimates, item), True
-    if needed is not None:
-        together = coupled_ends(estimates, {f"{target}.retention": seconds_text(_longest_min())}).get(item.name, NO_END)
-        needed, drains = _larger(needed, together.oldest_min) if together.drains else needed, together.drains
-    if not drains and item.recovery.lost_to_retention <= 0:
+    needed = _needed_min(estimates, item)
+    if needed is None:
         return at.not_here(
             f"{evidence} With all of it kept the backlog never drains, so that a longer retention alone cannot help."
         )
-    if needed is None and most is None:
-        return at.not_here(f"{evidence} The backlog never drains at these rates, so that no retention is long enough.")
-    planned = min(value for value in (None if needed is None else _spare(needed), most) if value is not None)
+    planned = _spare(needed) if most is None else min(_spare(needed), most)
     if queue.service == "stream-lambda":
         planned = max(planned, limits.value("kinesis.retention_s.minimum") / 60)
     apply, undo = _commands(queue, planned, kept_min)
     return at.do(
         evidence,
-        bounds=f"{_bounds(needed, planned)}{'' if drains else STILL_NEVER}",
+        bounds=_bounds(needed, planned),
         price="What is kept has to be served: the drain takes as much longer." + _storage(queue),
         apply=apply, undo=undo, terraform=_terraform(queue, planned),
         edit={f"{target}.retention": seconds_text(planned)},
     )  # fmt: skip
 
 
-STILL_NEVER = (
-    " That is for the queue alone: with everything acting on each other its backlog never drains, and no retention is long "
-    "enough before another change makes it drain."
-)
-
-
-def _never_drains(item: QueueEstimate, lost: float) -> str:
-    """Why no retention is long enough with everything acting on each other, and what is enough once that has ended."""
-    gone = f": {counted(lost, 'item')} as far as the recovery is followed" if lost > 0 else ""
-    words = (
-        "With everything acting on each other the backlog never drains, so that its oldest work outgrows any retention and "
-        f"is deleted{gone}. A longer retention alone cannot help: first make the backlog drain."
+def _never_drains(item: QueueEstimate) -> str:
+    """Why no retention is long enough."""
+    gone = f": {without_end(item.recovery)}" if item.recovery.lost_per_min > 0 else ""
+    return (
+        f"The backlog never drains, so that its oldest work outgrows any retention and is deleted{gone}. A longer retention "
+        "alone cannot help: first make the backlog drain."
     )
-    if item.drain_min is None:
-        return words
-    return f"{words} Alone the queue drains, with work {format_duration(item.decisive.max_age_min)} old at most."
-
-
-def _oldest(item: QueueEstimate, coupled_min: float) -> str:
-    return format_duration(_larger(item.decisive.max_age_min, coupled_min))
-
-
-def _larger(alone_min: float, coupled_min: float) -> float:
-    """The age of the queue alone, or the coupled one where that is larger by more than the steps of the simulation."""
-    return coupled_min if coupled_min > (1 + ROUNDING_SHARE) * alone_min else alone_min
 
 
 def _longest_min() -> float:
@@ -118,7 +86,7 @@ def _needed_min(estimates: Estimates, item: QueueEstimate) -> float | None:
     """Age of the oldest work if nothing were removed by retention; None: it never drains."""
     changed = item.queue.model_copy(update={"retention_min": _longest_min()})
     planned = estimate_queue(estimates.loaded, item.name, changed)
-    return None if planned.drain_min is None else planned.decisive.max_age_min
+    return None if planned.drain_min is None else planned.recovery.max_age_min
 
 
 def _spare(needed_min: float) -> float:
@@ -126,10 +94,8 @@ def _spare(needed_min: float) -> float:
     return 60.0 * math.ceil(SPARE * needed_min / 60 - 1e-9)
 
 
-def _bounds(needed: float | None, planned: float) -> str:
+def _bounds(needed: float, planned: float) -> str:
     kept = format_duration(planned)
-    if needed is None:
-        return f"The backlog never drains at these rates: with the longest retention, {kept}, work is lost later."
     if planned >= needed:
         return f"The oldest work is {format_duration(needed)} old when it is served: {kept} keep it, with a quarter to spare."
     return f"The oldest work is {format_duration(needed)} old when it is served: {kept}, the most there is, keep part of it."

@@ -5,18 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from afterload.readers.columns import Columns
 from afterload.readers.entries import Entry, Notes, TextFormat
 from afterload.readers.source import SourceFile
 
-__all__ = ["FORMAT", "rows"]
+__all__ = ["FORMAT", "rows", "table_entries"]
 
 DELIMITERS = ",;\t|"
 # Titles and notes that spreadsheets have above the header.
 MOST_LINES_ABOVE = 10
 MAX_CELL = 10_000_000
+Meaning = Callable[[Sequence[str]], Columns | None]
 
 
 def rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -32,14 +33,14 @@ def rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         csv.field_size_limit(before)
 
 
-def _header(text: str) -> tuple[str, int, list[str], Columns] | None:
-    """The delimiter, line and names of the first line that names a time and a text."""
+def _header(text: str, meaning: Meaning) -> tuple[str, int, list[str], Columns] | None:
+    """The delimiter, line and names of the first line that has a meaning, as one that names a time and a text."""
     top = "".join(text.splitlines(keepends=True)[: 4 * MOST_LINES_ABOVE])[:200_000]
     best = None
     for delimiter in DELIMITERS:
         try:
             for count, (line, cells) in enumerate(rows(top, delimiter)):
-                columns = Columns.of(cells) if len(cells) > 1 else None
+                columns = meaning(cells) if len(cells) > 1 else None
                 if columns is not None and (
                     best is None or (line, -len(columns.roles)) < (best[1], -len(best[3].roles))
                 ):
@@ -51,14 +52,15 @@ def _header(text: str) -> tuple[str, int, list[str], Columns] | None:
     return best
 
 
-def _entries(source: SourceFile, notes: Notes) -> list[Entry] | None:
+def table_entries(source: SourceFile, notes: Notes, meaning: Meaning = Columns.of) -> list[Entry] | None:
+    """The rows below a header; None where no line has the meaning of one."""
     text = source.text.removeprefix("\ufeff")
-    found = _header(text)
+    found = _header(text, meaning)
     if found is None or re.match(r"\s*\|?[\s:|-]*-[\s:|-]*\|?\s*$", _line(text, found[1] + 1)):
         return None  # the line of dashes makes it a Markdown table
     delimiter, header_line, names, columns = found
     names = [name.strip() for name in names]
-    columns = Columns.of(names) or columns
+    columns = meaning(names) or columns
     if len({name for name in names if name}) != len([name for name in names if name]):
         notes.add("doubt", "names a column twice: the first of them is read", header_line)
     columns.note_unused(notes)
@@ -98,4 +100,4 @@ def _line(text: str, number: int) -> str:
     return lines[-1] if len(lines) == number else ""
 
 
-FORMAT = TextFormat("CSV with a header", 20, _entries)
+FORMAT = TextFormat("CSV with a header", 20, table_entries)

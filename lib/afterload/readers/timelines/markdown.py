@@ -1,4 +1,4 @@
-"""Timelines in Markdown or plain text: tables, lists, and paragraphs whose lines begin with a time.
+"""Timelines in Markdown or plain text: tables, lists, headings and paragraphs whose lines begin with a time.
 
 markdown-it-py finds the blocks and their lines; text inside them is kept as it is written.
 """
@@ -16,7 +16,7 @@ from afterload.readers.columns import Columns, stated_zone
 from afterload.readers.entries import Entry, Notes, TextFormat
 from afterload.readers.source import SourceFile
 from afterload.readers.timelines.csv_table import note_cut
-from afterload.readers.times import Span, Written, date_alone, scan, shown
+from afterload.readers.times import Span, Written, date_alone, dates_in, scan, shown
 
 __all__ = ["FORMAT"]
 
@@ -25,6 +25,7 @@ MOST_LEAD = 200
 _RUN = re.compile(r"\*+|~~|`+|(?<!\w)_+|_+(?!\w)")
 _MARKUP = re.compile(rf"{_RUN.pattern}|\[|\]\([^)\s]*\)|\]")
 _CLOSING = re.compile(r"(?:[*`]+|~~|_+(?!\w)|\]\([^)\s]*\)|\])+")
+_LIKE_TIME = re.compile(r"[\W_]{0,4}(?:[0-9]{1,2}:[0-9]{2}|[0-9]{5,}-[0-9]{1,2}-[0-9]{1,2})(?![0-9])")
 _TASK = re.compile(r"\[[ xX]\]\s+")
 _SEPARATOR = re.compile(r"\s*(?:[:;,|.]|-{1,2}|–|—|=>|->|→)?\s*")
 _STATES_ZONE = re.compile(
@@ -37,6 +38,7 @@ class _Page:
     """What was seen so far, from the top of the page.
 
     Clocks run on from list to list: a midnight may lie between two lists or headings. A date above a list starts anew.
+    What stands below a heading with a time, quotes included, is the text of its entry: ``level`` is that heading's, 0 for none.
     """
 
     notes: Notes
@@ -47,6 +49,7 @@ class _Page:
     zone: str = ""
     block: int = 0
     series: int = 1
+    level: int = 0
 
 
 def _entries(source: SourceFile, notes: Notes) -> list[Entry] | None:
@@ -67,7 +70,7 @@ def _entries(source: SourceFile, notes: Notes) -> list[Entry] | None:
 
 def _walk(tokens: Sequence[Token], page: _Page) -> None:
     """Blocks in order: headings set the day, lists and paragraphs and tables give entries."""
-    place, depth, heading = 0, 0, False
+    place, depth, heading, quotes = 0, 0, 0, 0
     item_has_entry: list[bool] = []
     while place < len(tokens):
         token = tokens[place]
@@ -82,19 +85,32 @@ def _walk(tokens: Sequence[Token], page: _Page) -> None:
         elif token.type == "list_item_close" and item_has_entry:
             item_has_entry.pop()
         elif token.type in ("heading_open", "heading_close"):
-            heading = token.type == "heading_open"
+            heading = int(token.tag[1:]) if token.type == "heading_open" else 0
+        elif token.type in ("blockquote_open", "blockquote_close"):
+            quotes += 1 if token.type == "blockquote_open" else -1
         elif token.type == "table_open":
             end = next(n for n in range(place, len(tokens)) if tokens[n].type == "table_close")
             _table(tokens[place:end], page)
             place = end
         elif token.type in ("fence", "code_block"):
-            _code(token, page)
+            _not_read(token, page, "a code block")
         elif token.type == "inline":
-            _text(token, page, heading, item_has_entry)
+            if quotes and not heading:
+                _quote(token, page, bool(page.level or any(item_has_entry)))
+            else:
+                _text(token, page, heading, item_has_entry)
         place += 1
 
 
-def _text(token: Token, page: _Page, heading: bool, item_has_entry: list[bool]) -> None:
+def _quote(token: Token, page: _Page, is_in_entry: bool) -> None:
+    """Quoted text is no entry of its own: it belongs to the one in which it stands."""
+    if is_in_entry:
+        _append(page, "\n".join(f"> {line.strip()}" for line in token.content.split("\n")))
+    else:
+        _not_read(token, page, "quoted text")
+
+
+def _text(token: Token, page: _Page, heading: int, item_has_entry: list[bool]) -> None:
     line = (token.map or [0])[0] + 1
     _state(token.content, page)
     bare = token.content.strip().strip("*_`#: ")
@@ -102,8 +118,10 @@ def _text(token: Token, page: _Page, heading: bool, item_has_entry: list[bool]) 
     if day is not None:
         page.day = day
         page.series += 1
+        page.level = 0 if heading else page.level
         return
     if heading:
+        _heading(token, line, heading, page)
         return
     if not item_has_entry:
         _paragraph(token.content, line, page)
@@ -116,13 +134,30 @@ def _text(token: Token, page: _Page, heading: bool, item_has_entry: list[bool]) 
             _add(page, found[0], found[1], line)
         elif any(item_has_entry):
             _append(page, token.content)
+        elif page.level:
+            _append(page, f"- {token.content}")
         else:
             page.timeless.append((page.block, line, token.content))
 
 
+def _heading(token: Token, line: int, level: int, page: _Page) -> None:
+    """A heading that begins with a time is an entry; one as high as that, or higher, ends it; a title may name the day."""
+    found = _lead(token.content)
+    if found is not None:
+        _add(page, found[0], found[1], line)
+        page.level = level
+    elif page.level and level > page.level:
+        _append(page, token.content)
+    else:
+        _unread(token.content, line, page)
+        page.level = 0
+        days = dates_in(token.content) if level == 1 else []
+        page.day = days[0] if len(days) == 1 else page.day
+
+
 def _day_of(text: str) -> Written | None:
     """A date that stands alone, or at the end of a heading such as "Timeline, 20 October 2025"; with a year or a month's name."""
-    words = text.split()
+    words = text.split() if scan(text) is None else []
     for first in range(min(len(words), 6)):
         day = date_alone(" ".join(words[first:]).strip("()"))
         if day is not None and re.search(r"[0-9]{4}|[A-Za-z]{3}", day.text):
@@ -140,7 +175,7 @@ def _state(text: str, page: _Page) -> None:
 
 def _paragraph(content: str, line: int, page: _Page) -> None:
     """Lines that begin with a time, and the lines that go on with their text."""
-    started = False
+    started = page.level > 0
     for number, text in enumerate(content.split("\n")):
         found = _lead(text)
         if found is not None:
@@ -148,6 +183,14 @@ def _paragraph(content: str, line: int, page: _Page) -> None:
             _add(page, found[0], found[1], line + number)
         elif started:
             _append(page, text)
+        else:
+            _unread(text, line + number, page)
+
+
+def _unread(text: str, line: int, page: _Page) -> None:
+    """Name a line that begins like a time and is none."""
+    if _LIKE_TIME.match(text):
+        page.notes.add("refused", f"{shown(text)} does not begin with a time that can be read", line, "not a time")
 
 
 def _lead(content: str) -> tuple[Span, str] | None:
@@ -209,13 +252,11 @@ def _append(page: _Page, text: str) -> None:
         page.entries[-1] = replace(last, text=f"{last.text}\n{more}" if last.text else more)
 
 
-def _code(token: Token, page: _Page) -> None:
+def _not_read(token: Token, page: _Page, what: str) -> None:
     count = sum(scan(text.strip()) is not None for text in token.content.split("\n"))
     if count:
         line = (token.map or [0])[0] + 1
-        page.notes.add(
-            "doubt", f"a code block with {count:,} lines that begin with a time is not read: make it a list", line
-        )
+        page.notes.add("doubt", f"{what} with {count:,} lines that begin with a time is not read: make it a list", line)
 
 
 def _table(tokens: Sequence[Token], page: _Page) -> None:

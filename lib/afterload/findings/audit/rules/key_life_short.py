@@ -46,7 +46,7 @@ def _oldest(facts: Facts, backlog: Backlog, stated_min: float | None) -> tuple[f
     if stated_min is not None:
         return stated_min, "as the scenario states"
     today = backlog.today
-    drain = (today.decisive.max_age_min if today else 0.0, "by the outage and the drain")
+    drain = (today.recovery.max_age_min if today else 0.0, "by the outage and the drain")
     target = backlog.queue.get("redrive_target") if backlog.queue else None
     dead = queue_of(facts.inventory, str(target)) if target else None
     kept = facts.setting(dead, "retention_s")

@@ -39,7 +39,7 @@ def _finding(facts: Facts, backlog: Backlog, target: str, items: float, how: str
         "one task a queue"
     )
     today = backlog.today
-    spare = today.recovery.spare_capacity_per_min if today else None
+    spare = max(0.0, today.service_rate_now_per_min - today.load.arrivals.mean_tail_per_min) if today else None
     who = "The consumers have"
     if today is not None and today.cap is not None and spare is not None:
         part = max(0.0, today.cap.part_per_min - today.load.arrivals.mean_tail_per_min)

@@ -9,8 +9,8 @@ from afterload.estimates import NEAR_RETENTION, QueueEstimate
 from afterload.findings.audit.facts import Backlog, Facts, Setting
 from afterload.findings.audit.finding import Cost, Finding, Rule, Severity
 from afterload.findings.audit.steps import Steps, choose, comments, queue_attributes
-from afterload.findings.phrases import counted
-from afterload.units import format_duration, format_rate
+from afterload.findings.phrases import counted, without_end
+from afterload.units import format_duration
 
 ID = "retention-short"
 
@@ -35,16 +35,13 @@ def _find(facts: Facts) -> Iterator[Finding]:
 
 
 def _stake(today: QueueEstimate, retention: float) -> tuple[Severity, Cost] | None:
-    recovery = today.decisive
-    lost = max(today.recovery.lost_to_retention, recovery.lost_to_retention)
-    oldest = recovery.max_age_min
-    if recovery.peak_backlog is None:
-        rate = max(0.0, today.load.arrivals.mean_tail_per_min - today.recovery.service_rate_per_min)
+    recovery = today.recovery
+    lost, oldest = recovery.lost_to_retention, recovery.max_age_min
+    if today.drain_min is None and recovery.lost_per_min > 0:
         return "high", Cost(
-            f"The backlog grows without end, so its oldest work reaches the retention of {format_duration(retention)}; from "
-            f"then on {format_rate(rate)} are deleted unseen. Until then, and while that is followed, "
-            f"{counted(lost, 'item')}.",
-            lost, "items",
+            f"The backlog never drains, so its oldest work reaches the retention of {format_duration(retention)}: "
+            f"{without_end(recovery)} are lost.",
+            recovery.lost_per_min, "items/min",
         )  # fmt: skip
     drain = "without end" if today.drain_min is None else format_duration(today.drain_min)
     words = (

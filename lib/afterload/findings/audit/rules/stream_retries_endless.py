@@ -41,8 +41,9 @@ def _finding(facts: Facts, backlog: Backlog, where: str) -> Finding:
         cost = Cost(f"{words}.", missing=f"{backlog.target}.retention")
     else:
         kept = today.queue.retention_min
-        shard = today.shard_load or today.load
-        behind = float(shard.arrivals.cumulative(shard.outage_min + kept) - shard.arrivals.cumulative(shard.outage_min))
+        load, shape = today.load, today.queue.stream
+        came = load.arrivals.cumulative(load.outage_min + kept) - load.arrivals.cumulative(load.outage_min)
+        behind = float(came) * (max(shape.spread) if shape is not None else 1.0)
         rate = format_rate(behind / kept)
         cost = Cost(
             f"{words} for {format_duration(kept)}: {format_count(behind)} records pile up behind it on the busiest shard, at "
