@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from afterload.errors import ApproximationWarning, LowerBoundWarning
-from afterload.model.backlog import catch_up_rate_per_min
 from afterload.model.launches import BucketLimits, Launches, launch, removal_time_s
 from afterload.model.queues import QueueLoad
 from afterload.model.retries import RetryStack, stack
 from afterload.recovery.build import Coupling, couple
+from afterload.recovery.catch_up import catch_up_rate_per_min
 from afterload.recovery.course import QueueRecovery, queue_recovery
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.inputs import queue_inputs

@@ -10,9 +10,9 @@ from typing import Literal
 from afterload.arrivals import arrival_profile
 from afterload.errors import ApproximationWarning, InputError, LowerBoundWarning
 from afterload.findings.drain import ObservedDrain
-from afterload.model.backlog import QueueLoad, RateProfile, recover
 from afterload.model.coupled import trace
-from afterload.model.curves import FloatArray
+from afterload.model.curves import FloatArray, RateProfile
+from afterload.model.queues import QueueLoad
 from afterload.recovery.build import couple
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.inputs import queue_inputs
@@ -39,11 +39,6 @@ class Prediction:
 
 
 Predict = Callable[[QueueLoad], Prediction]
-
-
-def _alone(load: QueueLoad) -> Prediction:
-    found = recover(load)
-    return Prediction(found.drain_min, found.service_rate_per_min, found.times_min, found.backlog)
 
 
 def predicts(loaded: LoadedScenario, queue: str) -> Predict:
@@ -149,7 +144,7 @@ def load_at_restore(loaded: LoadedScenario, queue: str, observed: ObservedDrain,
     return replace(load, arrivals=profile, outage_min=0.0, backlog_before=observed.backlog_at_restore)
 
 
-def back_test(load: QueueLoad, observed: ObservedDrain, predict: Predict = _alone) -> BackTest:
+def back_test(load: QueueLoad, observed: ObservedDrain, predict: Predict) -> BackTest:
     """Predict the drain and say which assumption was off.
 
     Each observed value replaces its assumption alone: arrivals in the drain, throughput while the backlog drained, and the
@@ -158,7 +153,7 @@ def back_test(load: QueueLoad, observed: ObservedDrain, predict: Predict = _alon
     Parameters:
         load: what was assumed: arrivals from the restore on, the backlog then, the service rate; its outage has no length.
         observed: what happened.
-        predict: how a drain is predicted; the queue alone if not given.
+        predict: how a drain is predicted.
 
     Raises:
         InputError: the load has an outage, so it does not begin at the restore.

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from afterload.errors import ModelError
 from afterload.model import coupled_records as records
-from afterload.model.backlog import cap_rate_per_min
+from afterload.model.caps import cap_rate_per_min
 from afterload.model.checks import number
 from afterload.model.coupled_system import (
     BOUNDS,
@@ -106,9 +106,9 @@ class Input:
 class CoupledResult:
     """Results of every draw. Shapes: (draws, queues), (draws, dependencies) or (draws, fleets); NaN is "not reached".
 
-    Minutes are counted from the restore, items from the trigger. A time is kept when it is first reached, as in
-    :func:`afterload.model.backlog.recover`; if the queue waits again because its dependency went down, its fleet shrank or the
-    admission plan held it, the time when that too is over counts.
+    Minutes are counted from the restore, items from the trigger. A time is kept when it is first reached; if the queue
+    waits again because its dependency went down, its fleet shrank or the admission plan held it, the time when that too is over
+    counts.
     ``initial + arrived`` is the sum of ``served``, ``expired``, ``lost_to_retention``, ``discarded_past_deadline``,
     ``superseded``, ``dead_lettered``, ``live_at_end`` and ``sidelined_at_end``; ``direct`` that of ``direct_served``,
     ``failed_direct`` and ``shed``, counted as requests to the dependency, of which a cold cache makes more.

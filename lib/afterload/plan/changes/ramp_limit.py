@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate
-from afterload.model.backlog import cap_rate_per_min
+from afterload.model.caps import cap_rate_per_min
 from afterload.plan.change import Change, Place, PlanItem, quoted, where
 from afterload.recovery.rates import CapEstimate, room_at
 from afterload.scenario import Queue, Scenario
