@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from afterload.errors import ApproximationWarning, LowerBoundWarning
-from afterload.model.backlog import catch_up_rate_per_min
 from afterload.model.launches import BucketLimits, Launches, launch, removal_time_s
 from afterload.model.queues import QueueLoad
 from afterload.model.retries import RetryStack, stack
 from afterload.recovery.build import Coupling, couple
+from afterload.recovery.catch_up import catch_up_rate_per_min
 from afterload.recovery.course import QueueRecovery, queue_recovery
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.inputs import queue_inputs
@@ -206,7 +206,7 @@ def _queue(coupling: Coupling, name: str) -> QueueEstimate:
 
 
 def _stream_doubts(queue: Queue, wanted_per_min: float, doubts: list[Doubt]) -> None:
-    if queue.stream is not None and queue.stream.retries is None:
+    if queue.stream is not None and queue.stream.batch_size is not None and queue.stream.retries is None:
         words = "retries of a failing batch have no end: one record that always fails blocks its shard until it expires"
         doubts.append(Doubt(LowerBoundWarning, words))
     bound = consumers(queue).bounds.get("batches", math.inf)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.oracles.backlog import recover
 from tests.oracles.launches import in_service_by
 
-from afterload.model.backlog import recover
 from afterload.model.coupled import (
     HORIZONS_MIN,
     CoupledDependency,

@@ -12,7 +12,7 @@ import pytest
 
 from afterload.errors import ApproximationWarning, LowerBoundWarning, MissingEvidenceWarning
 from afterload.estimates import Estimates, QueueEstimate
-from afterload.model.backlog import implied_headroom
+from afterload.model.caps import implied_headroom
 
 Results = Callable[..., Estimates]
 GUIDE = """\

@@ -9,15 +9,15 @@ from zoneinfo import ZoneInfo
 
 import altair as alt
 import pytest
-from tests.findings.incident import incident
+from tests.findings.incident import back_tested, incident
 
 from afterload.figures.charts import MOST_VALUES, Clock
 from afterload.figures.measured import back_test_figure, measured_recovery_figure
-from afterload.findings.backtest import back_test
 from afterload.findings.drain import observe_drain
 from afterload.findings.measured import measure_recovery
 from afterload.findings.rates import to_rates
-from afterload.model.backlog import QueueLoad, RateProfile
+from afterload.model.curves import RateProfile
+from afterload.model.queues import QueueLoad
 
 ZONE = ZoneInfo("America/Los_Angeles")
 HTML = "<script>alert(1)</script>"
@@ -123,7 +123,7 @@ def test_four_signals_stay_within_the_size_of_a_chart():
     ],
 )
 def test_a_back_test_shows_both_curves_and_what_was_off(service, words):
-    test = back_test(QueueLoad(RateProfile.constant(1_200), service, 0.0, backlog_before=206_400), observed())
+    test = back_tested(QueueLoad(RateProfile.constant(1_200), service, 0.0, backlog_before=206_400), observed())
     figure = back_test_figure(test, Clock(ZONE, test.observed.trigger))
     text = check(figure)
     assert words in text
@@ -132,7 +132,7 @@ def test_a_back_test_shows_both_curves_and_what_was_off(service, words):
 
 
 def test_a_back_test_of_a_drain_that_is_not_over():
-    test = back_test(
+    test = back_tested(
         QueueLoad(RateProfile.constant(1_200), 1_800, 0.0, backlog_before=206_400), observed(after_min=100)
     )
     text = check(back_test_figure(test, Clock(ZONE, test.observed.trigger)))

@@ -11,8 +11,12 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from afterload.findings.backtest import BackTest, back_test, predicts
+from afterload.findings.drain import ObservedDrain
+from afterload.model.queues import QueueLoad
 from afterload.readers.reading import Origin
 from afterload.readers.series import MetricSeries
+from afterload.scenario import load_scenario_text
 
 TRIGGER = datetime(2025, 10, 20, 6, 48, tzinfo=UTC)
 
@@ -94,3 +98,17 @@ def incident(
         arrived, served, waiting, age, errors,
         int(empty[0]) if len(empty) else -1,
     )  # fmt: skip
+
+
+ONE_QUEUE = """
+team: T
+time_zone: UTC
+recovery_objective: 240 min
+incident: {name: E, trigger: "2025-10-20T06:48:00Z", restored_at: "2025-10-20T09:40:00Z"}
+queues: {q: {arrival_rate: 1/min, service_rate: 1/min}}
+"""
+
+
+def back_tested(load: QueueLoad, observed: ObservedDrain) -> BackTest:
+    """A back-test of a queue that nothing else recovers with."""
+    return back_test(load, observed, predicts(load_scenario_text(ONE_QUEUE, "one.yaml"), "q"))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.findings.incident import incident
+from tests.findings.incident import back_tested, incident
 
 from afterload.errors import InputError
-from afterload.findings.backtest import back_test, load_at_restore
+from afterload.findings.backtest import back_test, load_at_restore, predicts
 from afterload.findings.drain import observe_drain
 from afterload.findings.rates import to_rates
-from afterload.model.backlog import QueueLoad, RateProfile
+from afterload.model.curves import RateProfile
+from afterload.model.queues import QueueLoad
 from afterload.scenario import load_scenario
 
 
@@ -29,7 +30,7 @@ def assumed(arrival=1_200.0, backlog=206_400.0, service=1_800.0):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_right_assumptions_predict_within_5_percent(seed):
-    test = back_test(assumed(), observed(seed=seed))
+    test = back_tested(assumed(), observed(seed=seed))
     # 206,400 / (1,800 - 1,200) = 344 min.
     assert test.predicted.drain_min == pytest.approx(344)
     assert abs(test.error_share) < 0.05
@@ -51,7 +52,7 @@ def test_right_assumptions_predict_within_5_percent(seed):
     ],
 )
 def test_the_assumption_that_was_made_wrong_is_named(seed, load, off, drain):
-    test = back_test(load, observed(seed=seed))
+    test = back_tested(load, observed(seed=seed))
     assert test.predicted.drain_min == pytest.approx(drain)
     assert test.off == off
     assert test.error_min == pytest.approx(drain - 344, abs=0.05 * 344)
@@ -62,7 +63,7 @@ def test_the_assumption_that_was_made_wrong_is_named(seed, load, off, drain):
 
 
 def test_the_observed_values_alone_change_only_their_own():
-    test = back_test(assumed(arrival=900, service=2_400), observed())
+    test = back_tested(assumed(arrival=900, service=2_400), observed())
     drains = {swap.assumption: swap.drain_min for swap in test.swaps}
     assert drains["arrival rate"] == pytest.approx(206_400 / 1_200, rel=0.05)
     assert drains["service rate"] == pytest.approx(206_400 / 900, rel=0.05)
@@ -70,7 +71,7 @@ def test_the_observed_values_alone_change_only_their_own():
 
 
 def test_a_prediction_of_never_names_what_made_it_so():
-    test = back_test(assumed(service=1_200), observed())
+    test = back_tested(assumed(service=1_200), observed())
     assert test.predicted.drain_min is None
     assert (test.error_min, test.error_share) == (None, None)
     assert test.off == "service rate"
@@ -78,21 +79,21 @@ def test_a_prediction_of_never_names_what_made_it_so():
 
 def test_a_load_that_rose_after_the_restore_is_seen():
     """Assumed as before the trigger, 1,200/min; 1,500/min came, so the drain was 206,400 / 300."""
-    test = back_test(assumed(), observed(later_arrival=1_500, after_min=900))
+    test = back_tested(assumed(), observed(later_arrival=1_500, after_min=900))
     assert test.observed.drain_min == pytest.approx(688, rel=0.07)
     assert test.off == "arrival rate"
     assert test.observed.before.median == pytest.approx(1_200, rel=0.01)
 
 
 def test_a_drain_that_is_not_over_has_no_error_yet():
-    test = back_test(assumed(), observed(after_min=200))
+    test = back_tested(assumed(), observed(after_min=200))
     assert (test.error_min, test.error_share, test.off) == (None, None, None)
     assert any("no error yet" in doubt.text for doubt in test.doubts)
 
 
 def test_a_load_with_an_outage_is_refused():
     with pytest.raises(InputError, match="begins 172 min before the restore"):
-        back_test(replace(assumed(), outage_min=172.0), observed())
+        back_tested(replace(assumed(), outage_min=172.0), observed())
 
 
 def test_what_a_shipped_scenario_assumed():
@@ -106,13 +107,13 @@ def test_what_a_shipped_scenario_assumed():
     assert load.service_rate_per_min == loaded.scenario.queues[name].service_rate_per_min
     planned = load_at_restore(loaded, name, seen, "scenario")
     assert planned.arrivals.mean_tail_per_min > 0
-    assert back_test(load, seen).predicted.drain_min is not None
+    assert back_test(load, seen, predicts(loaded, name)).predicted.drain_min is not None
 
 
 def test_a_cap_in_the_scenario_is_in_the_assumed_rate():
     """A cap of 50 at 2 s an item is 1,500/min, whatever the consumers could do."""
     load = replace(assumed(service=6_000), item_time_s=2.0, cap_concurrency=50)
-    test = back_test(load, observed())
+    test = back_tested(load, observed())
     swap = next(item for item in test.swaps if item.assumption == "service rate")
     assert swap.assumed == pytest.approx(1_500)
     assert test.off == "service rate"

@@ -14,10 +14,9 @@ import pytest
 
 from afterload.estimates import QueueEstimate, estimate
 from afterload.findings.live import Live, live, live_answer
-from afterload.findings.live_consumers import Consumers
 from afterload.findings.live_known import Known, Side, StatedRate, known_of
 from afterload.findings.live_words import MOST_LINES, live_json, live_lines
-from afterload.model.fluid import Steps
+from afterload.recovery.sustained import Sustained
 from afterload.scenario import LoadedScenario, Reading, load_scenario
 
 ORDERS = "builtin:scenarios/orders.yaml"
@@ -134,7 +133,7 @@ def test_an_age_limit_and_a_deadline_are_said_where_they_act() -> None:
 
 def test_what_a_ramp_serves_is_the_area_below_it() -> None:
     """10/min in the first two minutes, 20 in the next three, then 40: 20 + 60, and 40 each minute from there on."""
-    consumers = Consumers.of(Steps(np.array([0.0, 2.0, 5.0]), np.array([10.0, 20.0, 40.0])))
+    consumers = Sustained(np.array([0.0, 2.0, 5.0]), np.array([10.0, 20.0, 40.0]))
     assert consumers.served(0, 7) == pytest.approx(160)
     assert consumers.served(1, 3) == pytest.approx(30)
     assert consumers.served(100, 101) == pytest.approx(40)

@@ -54,7 +54,7 @@ def loaded_by(statement):
 
 def test_the_model_loads_numpy_and_nothing_else_of_the_stack():
     heavy = {"pandas", "altair", "pydantic", "papermill", "nbformat", "nbconvert", "IPython", "ruamel", "click"}
-    loaded = loaded_by("import afterload.model.backlog, afterload.model.launches, afterload.model.retries")
+    loaded = loaded_by("import afterload.model.coupled, afterload.model.launches, afterload.model.retries")
     assert "numpy" in loaded
     assert loaded & heavy == set()
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 
 import pytest
 import simpy
+from tests.oracles.backlog import recover
 
-from afterload.model.backlog import QueueLoad, Ramp, RateProfile, recover
+from afterload.model.curves import RateProfile
+from afterload.model.queues import QueueLoad, Ramp
 
 
 @dataclass

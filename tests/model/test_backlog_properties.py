@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.oracles.backlog import recover
 
-from afterload.model.backlog import QueueLoad, Ramp, RateProfile, catch_up_rate_per_min, recover
+from afterload.model.curves import RateProfile
+from afterload.model.queues import QueueLoad, Ramp
+from afterload.recovery.catch_up import catch_up_rate_per_min
 
 RATES = st.one_of(st.integers(0, 60).map(float), st.floats(0.001, 60.0))
 MINUTES = st.one_of(st.integers(1, 300).map(float), st.floats(0.5, 300.0))
@@ -165,9 +168,15 @@ def test_closed_form_of_constants(rate, ratio, outage, part, before):
 
 
 @QUICK
-@given(loads(), st.floats(1.0, 600.0))
+@given(loads(limits=False), st.floats(1.0, 600.0))
 def test_catch_up_rate_is_just_enough(load, within):
-    load = replace(load, ramp=None, cap_concurrency=None)
+    # What waits at the restore comes from a model in steps of a minute, which is exact where rates change at whole minutes.
+    profile = load.arrivals
+    cycle = None if profile.cycle_min is None else max(1.0, round(profile.cycle_min))
+    load = replace(
+        load, ramp=None, cap_concurrency=None, outage_min=float(round(load.outage_min)),
+        arrivals=RateProfile([float(round(edge)) for edge in profile.edges_min], profile.rates_per_min, cycle),
+    )  # fmt: skip
     rate = catch_up_rate_per_min(load, within)
     assert rate >= 0.0
     enough = recover(replace(load, service_rate_per_min=rate * (1 + 1e-7) + 1e-7))
@@ -176,6 +185,22 @@ def test_catch_up_rate_is_just_enough(load, within):
     if rate > 1e-3 and load.order == "fifo":
         less = recover(replace(load, service_rate_per_min=rate * (1 - 1e-5)))
         assert less.drain_min is None or less.drain_min > within * (1 - 1e-6)
+
+
+@QUICK
+@given(
+    st.floats(1.0, 60.0), st.floats(20.0, 300.0), st.floats(1.0, 600.0), st.floats(0.1, 2.0),
+    st.sampled_from(["max_age_min", "retention_min", "deadline_min"]),
+)  # fmt: skip
+def test_catch_up_rate_is_just_enough_where_a_limit_takes_work(rate, outage, within, share, limit):
+    load = QueueLoad(RateProfile.constant(rate), 0.0, outage, **{limit: share * (outage + within)})
+    found = catch_up_rate_per_min(load, within)
+    assert found <= rate + rate * outage / within * (1 + 1e-9)
+    enough = recover(replace(load, service_rate_per_min=found * (1 + 1e-6)))
+    assert enough.drain_min is not None
+    assert enough.drain_min <= within * (1 + 1e-4)
+    less = recover(replace(load, service_rate_per_min=found * (1 - 1e-4)))
+    assert less.drain_min is None or less.drain_min > within * (1 - 1e-3)
 
 
 @QUICK

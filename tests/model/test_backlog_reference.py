@@ -5,22 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.oracles.backlog import recover
 from tests.oracles.random_drain import random_drains_min
 
 from afterload.errors import ModelError
-from afterload.model.backlog import (
-    QueueLoad,
-    Ramp,
-    RateProfile,
-    Stream,
-    cap_rate_per_min,
-    catch_up_rate_per_min,
-    highest_safe_cap,
-    implied_headroom,
-    ramp_passes_after_s,
-    recover,
-    slowest_shard,
-)
+from afterload.model.caps import cap_rate_per_min, highest_safe_cap, implied_headroom, ramp_passes_after_s
+from afterload.model.curves import RateProfile
+from afterload.model.queues import QueueLoad, Ramp, Stream
+from afterload.recovery.catch_up import catch_up_rate_per_min
 
 FIRST = QueueLoad(RateProfile.constant(1200), service_rate_per_min=1800, outage_min=172)
 HOURS = [60.0 * hour for hour in range(25)]
@@ -329,16 +321,10 @@ def test_ramp_passes_a_rate_or_never():
     assert ramp_passes_after_s(Ramp(5, 0, 80), 2, 150) is None
 
 
-def test_slowest_shard_decides():
+def test_rates_of_the_batches_of_a_stream():
     stream = Stream(shards=10, parallelisation=2, batch_size=100, batch_time_s=30, hottest_share=0.25)
     assert stream.shard_service_rate_per_min == 400
     assert stream.service_rate_per_min == 4000
-    arrivals, service = slowest_shard(RateProfile.constant(1200), stream)
-    assert arrivals == RateProfile.constant(300)
-    assert service == 400
-    assert recover(QueueLoad(arrivals, service, 60)).drain_min == 180
-    even, _ = slowest_shard(RateProfile.constant(1200), replace(stream, hottest_share=None))
-    assert even == RateProfile.constant(120)
 
 
 @pytest.mark.parametrize("share", [0.05, 1.5, -1, math.nan])

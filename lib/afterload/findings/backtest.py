@@ -10,16 +10,16 @@ from typing import Literal
 from afterload.arrivals import arrival_profile
 from afterload.errors import ApproximationWarning, InputError, LowerBoundWarning
 from afterload.findings.drain import ObservedDrain
-from afterload.model.backlog import QueueLoad, RateProfile, recover
 from afterload.model.coupled import trace
-from afterload.model.curves import FloatArray
-from afterload.recovery.build import couple_from_restore
+from afterload.model.curves import FloatArray, RateProfile
+from afterload.model.queues import QueueLoad
+from afterload.recovery.build import couple
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.inputs import queue_inputs
 from afterload.scenario import LoadedScenario
 from afterload.units import format_count, format_rate
 
-__all__ = ["BackTest", "back_test", "load_at_restore"]
+__all__ = ["BackTest", "back_test", "load_at_restore", "predicts"]
 
 Assumption = Literal["arrival rate", "backlog at the restore", "service rate"]
 # A swap that takes less than this share of the error away explains nothing.
@@ -41,21 +41,28 @@ class Prediction:
 Predict = Callable[[QueueLoad], Prediction]
 
 
-def _alone(load: QueueLoad) -> Prediction:
-    found = recover(load)
-    return Prediction(found.drain_min, found.service_rate_per_min, found.times_min, found.backlog)
-
-
 def predicts(loaded: LoadedScenario, queue: str) -> Predict:
     """How a drain of one queue of a scenario is predicted: with all that recovers with it, its courses included."""
 
+    whole = couple(loaded)
+    # What the outage leaves to the other queues waits at the restore.
+    left = (
+        {}
+        if whole is None
+        else dict(zip(whole.queues, whole.course.result.backlog_at_restore[0].tolist(), strict=True))
+    )
+    coupling = couple(loaded, waiting=left)
+    if coupling is None:
+        raise InputError(f"{queue} is no queue of the scenario")
+    place, system = coupling.queues.index(queue), coupling.system
+
     def predict(load: QueueLoad) -> Prediction:
-        coupling = couple_from_restore(loaded, {queue: load})
-        place = coupling.queues.index(queue)
-        course = trace(coupling.system)
+        queues = list(system.queues)
+        queues[place] = replace(queues[place], load=load)
+        course = trace(replace(system, queues=tuple(queues)))
         drain = float(course.result.drain_min[0, place])
         backlog = course.live[:, place] + course.sidelined[:, place]
-        rate = coupling.system.queues[place].own_rate_per_min
+        rate = queues[place].own_rate_per_min
         return Prediction(None if math.isnan(drain) else drain, rate, course.times_min, backlog)
 
     return predict
@@ -137,7 +144,7 @@ def load_at_restore(loaded: LoadedScenario, queue: str, observed: ObservedDrain,
     return replace(load, arrivals=profile, outage_min=0.0, backlog_before=observed.backlog_at_restore)
 
 
-def back_test(load: QueueLoad, observed: ObservedDrain, predict: Predict = _alone) -> BackTest:
+def back_test(load: QueueLoad, observed: ObservedDrain, predict: Predict) -> BackTest:
     """Predict the drain and say which assumption was off.
 
     Each observed value replaces its assumption alone: arrivals in the drain, throughput while the backlog drained, and the
@@ -146,7 +153,7 @@ def back_test(load: QueueLoad, observed: ObservedDrain, predict: Predict = _alon
     Parameters:
         load: what was assumed: arrivals from the restore on, the backlog then, the service rate; its outage has no length.
         observed: what happened.
-        predict: how a drain is predicted; the queue alone if not given.
+        predict: how a drain is predicted.
 
     Raises:
         InputError: the load has an outage, so it does not begin at the restore.

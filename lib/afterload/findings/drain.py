@@ -11,8 +11,8 @@ import numpy as np
 from afterload.errors import ApproximationWarning, InputError, LowerBoundWarning, MissingEvidenceWarning
 from afterload.findings.measured import SPAN_MIN, UTC_ZONE, SignalRecovery, measure_signal
 from afterload.findings.rates import RateSeries, baseline_rate
-from afterload.model.backlog import implied_headroom
 from afterload.model.baseline import Baseline
+from afterload.model.caps import implied_headroom
 from afterload.readers.series import MetricSeries
 from afterload.recovery.doubts import Doubt
 from afterload.units import format_instant

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from afterload.arrivals import arrival_profile
 from afterload.estimates import estimate_fleet
-from afterload.findings.live_consumers import SAME_SHARE, Consumers
 from afterload.model.coupled import CapSteps
 from afterload.model.curves import RateProfile
 from afterload.recovery.inputs import queue_inputs
@@ -24,7 +23,7 @@ from afterload.recovery.rates import (
     own_ramp,
     room_at,
 )
-from afterload.recovery.sustained import sustained
+from afterload.recovery.sustained import SAME_SHARE, Sustained, sustained
 from afterload.scenario import LoadedScenario, Queue
 from afterload.scenario.schema import DrainCap, RampUp
 from afterload.units import format_offset, format_rate
@@ -126,8 +125,8 @@ class Known:
     service: StatedRate | None = None
     drain_per_min: float | None = None
     bound: StatedRate | None = None
-    consumers: Consumers | None = None
-    sustains: Callable[[float], Consumers] | None = None
+    consumers: Sustained | None = None
+    sustains: Callable[[float], Sustained] | None = None
     healthy: Callable[[], Known] | None = None
     profile: RateProfile | None = None
     origin: datetime | None = None
@@ -205,8 +204,8 @@ def known_of(
     profile, _ = arrival_profile(loaded, queue, origin)
 
     @cache
-    def sustains(most_per_min: float = math.inf) -> Consumers:
-        return Consumers.of(sustained(loaded, queue, most_per_min, collapsed))
+    def sustains(most_per_min: float = math.inf) -> Sustained:
+        return sustained(loaded, queue, most_per_min, collapsed)
 
     service, bound = _service(loaded, queue, sustains())
     load = queue_inputs(loaded, queue).load
@@ -287,7 +286,7 @@ def _bound_words(item: Queue, name: str) -> str:
     return words[name].format(at_once[name]) if name in words else BOUND_WORDS[name]
 
 
-def _service(loaded: LoadedScenario, queue: str, sustains: Consumers) -> tuple[StatedRate, StatedRate | None]:
+def _service(loaded: LoadedScenario, queue: str, sustains: Sustained) -> tuple[StatedRate, StatedRate | None]:
     """What consumers sustain in the end, and what bounds them."""
     item = loaded.scenario.queues[queue]
     planned, rate = item.service_rate_per_min, float(sustains.rates_per_min[-1])

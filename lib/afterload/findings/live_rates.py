@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from afterload.errors import ApproximationWarning
-from afterload.findings.live_consumers import SAME_SHARE
 from afterload.findings.live_known import READ_SHARE, Known, StatedRate
 from afterload.model.live import Ahead, Projection, from_rates, rounding_of
 from afterload.recovery.doubts import Doubt
+from afterload.recovery.sustained import SAME_SHARE
 from afterload.scenario import Reading
 from afterload.units import format_duration, format_rate
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
-
 from afterload.model.checks import number
-from afterload.model.fluid import Steps
-from afterload.model.queues import QueueLoad, Ramp
+from afterload.model.queues import Ramp
 
-__all__ = ["cap_rate_per_min", "capacity_after_restore", "highest_safe_cap", "implied_headroom", "ramp_passes_after_s"]
+__all__ = ["cap_rate_per_min", "highest_safe_cap", "implied_headroom", "ramp_passes_after_s"]
 
 
 def cap_rate_per_min(concurrency: float, item_time_s: float) -> float:
@@ -91,39 +88,6 @@ def ramp_passes_after_s(ramp: Ramp, item_time_s: float, rate_per_min: float) -> 
     if ramp.per_min == 0.0:
         return None
     return 60.0 * (concurrency - ramp.start) / ramp.per_min
-
-
-# A ramp is cut into straight parts of one second in its first hour, then of a thousandth of the time gone.
-SECONDS_APART = 3600
-LATER_PARTS = 1.001
-
-
-def capacity_after_restore(load: QueueLoad) -> Steps:
-    """Items a minute from the restore on: the lowest of the consumers' rate, the cap and the ramp.
-
-    A ramp rises in a straight line; each part of it has its mean rate, so what has been served is exact at the
-    borders of the parts.
-    """
-    limit = load.service_rate_per_min
-    per_concurrency = 0.0 if load.item_time_s is None else 60.0 / load.item_time_s
-    if load.cap_concurrency is not None and load.item_time_s is not None:
-        limit = min(limit, cap_rate_per_min(load.cap_concurrency, load.item_time_s))
-    ramp, restore = load.ramp, load.outage_min
-    if ramp is None:
-        return Steps(np.array([restore]), np.array([limit]))
-    limit = min(limit, ramp.ceiling * per_concurrency)
-    first, slope = ramp.start * per_concurrency, ramp.per_min * per_concurrency
-    if first >= limit or slope == 0.0:
-        return Steps(np.array([restore]), np.array([min(first, limit)]))
-    takes = (limit - first) / slope
-    since = np.arange(min(SECONDS_APART, math.ceil(takes * 60.0)) + 1) / 60.0
-    if takes > since[-1]:
-        later = math.ceil(math.log(takes / since[-1]) / math.log(LATER_PARTS))
-        since = np.concatenate((since, since[-1] * LATER_PARTS ** np.arange(1, later + 1)))
-    since[-1] = takes
-    edges = restore + since
-    rates = first + slope * (since[:-1] + since[1:]) / 2
-    return Steps(edges, np.append(rates, limit))
 
 
 def _decimal(value: float) -> Fraction:

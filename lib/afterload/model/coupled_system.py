@@ -246,7 +246,7 @@ class CoupledQueue:
     """A queue in the coupled recovery. Its consumers do the least of all that bounds them (:data:`BOUNDS`).
 
     Attributes:
-        load: the queue as :func:`afterload.model.backlog.recover` takes it; its ``arrivals`` begin ``lead_min`` of the
+        load: the queue by itself; its ``arrivals`` begin ``lead_min`` of the
             system before the restore, its ``outage_min`` is the system's.
         dependency: place of the dependency that its consumers call once an item, or None; ``calls`` where they call several.
         attempts_failing: attempts that one item costs while its dependency fails, at least 1.

@@ -1,4 +1,4 @@
-"""What goes into the backlog model and what comes out: a queue's load, its ramp, its streams, its recovery."""
+"""What goes into the model of a queue: its load, its ramp, its streams."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias, get_args
 
 from afterload.errors import ModelError
 from afterload.model.checks import number, whole
-from afterload.model.curves import FloatArray, RateProfile
+from afterload.model.curves import RateProfile
 
-__all__ = ["BacklogRecovery", "Order", "QueueLoad", "Ramp", "Stream", "slowest_shard"]
+__all__ = ["Order", "QueueLoad", "Ramp", "Stream"]
 
 Order: TypeAlias = Literal["fifo", "lifo", "fresh_first"]
 
@@ -119,84 +119,6 @@ class QueueLoad:
             number("sideline_after_min", self.sideline_after_min)
 
 
-@dataclass(frozen=True, eq=False)
-class BacklogRecovery:
-    """How one queue recovers. Minutes are counted from the trigger unless a line says otherwise.
-
-    Counts cover the time from the trigger to ``end_min``, and
-    ``initial + arrived`` is the sum of ``served``, ``waiting_at_end``, ``expired``, ``lost_to_retention``,
-    ``discarded_past_deadline`` and ``superseded``.
-
-    Attributes:
-        backlog_at_restore: items waiting at the restore, before the superseded ones are dropped.
-        peak_backlog: most items waiting at once; ``None`` when the backlog still grows at ``end_min`` and nothing
-            will stop it.
-        peak_at_min: when the peak is first reached; ``None`` with the peak.
-        drain_min: from the restore until nothing waits and capacity covers arrivals; ``None`` is "never at
-            these rates", decided from the mean rates and not by a horizon.
-        empty_at_min: the same counted from the trigger; ``None`` for never.
-        fresh_age_back_min: from the restore until first-attempt age is back at baseline (0); ``None`` for never.
-            Under ``"fifo"`` equal to ``drain_min``.
-        stale_min: from the first moment when work waited until first-attempt age is back; 0 if nothing ever
-            waited, ``None`` for never.
-        initial: items waiting at the trigger.
-        arrived: items that arrived from the trigger to ``end_min``.
-        served: items served.
-        waiting_at_end: items still waiting at ``end_min``; 0 unless never.
-        expired: items removed by the age limit, in the outage and in the drain.
-        expired_in_outage, expired_in_drain: the two parts of it, split at the restore.
-        lost_to_retention: items removed by retention: an expiry that nobody chose.
-        discarded_past_deadline: items discarded when their turn came.
-        superseded: items dropped at the restore.
-        sidelined_peak: most items in the second queue.
-        max_age_min: age of the oldest item seen waiting from the trigger on.
-        service_rate_per_min: what consumers reach in the end: the lowest of their rate, the cap and the ceiling.
-        spare_capacity_per_min: that rate less the mean arrivals of the profile's tail, or 0.
-        end_min: end of the curves: ``empty_at_min``, or for a backlog that never empties two periods of its
-            settled course.
-        times_min: rising times of the curves, shape (points,); a time given twice is a jump.
-        backlog: everything that waits, sidelined work included, shape (points,).
-        sidelined: the part in the second queue, shape (points,).
-        first_attempt_age_min: age of the item next in turn for its first attempt, 0 if none waits, shape (points,).
-    """
-
-    backlog_at_restore: float
-    peak_backlog: float | None
-    peak_at_min: float | None
-    drain_min: float | None
-    empty_at_min: float | None
-    fresh_age_back_min: float | None
-    stale_min: float | None
-    initial: float
-    arrived: float
-    served: float
-    waiting_at_end: float
-    expired_in_outage: float
-    expired_in_drain: float
-    lost_to_retention: float
-    discarded_past_deadline: float
-    superseded: float
-    sidelined_peak: float
-    max_age_min: float
-    service_rate_per_min: float
-    spare_capacity_per_min: float
-    end_min: float
-    times_min: FloatArray
-    backlog: FloatArray
-    sidelined: FloatArray
-    first_attempt_age_min: FloatArray
-
-    @property
-    def expired(self) -> float:
-        """Items removed by the age limit, before and after the restore."""
-        return self.expired_in_outage + self.expired_in_drain
-
-    @property
-    def never(self) -> bool:
-        """The backlog never empties at these rates."""
-        return self.drain_min is None
-
-
 @dataclass(frozen=True)
 class Stream:
     """Consumers of a stream: each shard is worked alone, so the slowest shard decides.
@@ -246,13 +168,3 @@ class Stream:
     def service_rate_per_min(self) -> float:
         """Items a minute that all shards sustain together."""
         return self.shards * self.shard_service_rate_per_min
-
-
-def slowest_shard(arrivals: RateProfile, stream: Stream) -> tuple[RateProfile, float]:
-    """Arrivals and service rate, both per minute, of the shard that drains last.
-
-    Every shard has the same consumers, so the busiest shard is the slowest. A :class:`QueueLoad` with these two gives
-    the drain of the whole stream.
-    """
-    share = 1.0 / stream.shards if stream.hottest_share is None else max(stream.hottest_share, 1.0 / stream.shards)
-    return arrivals.scaled(share), stream.shard_service_rate_per_min

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from afterload import limits
-from afterload.model.backlog import cap_rate_per_min
+from afterload.model.caps import cap_rate_per_min
 from afterload.model.coupled import cap_rate
 from afterload.plan.change import quoted
 from afterload.recovery.rates import cap_steps, consumers_rate

@@ -9,16 +9,11 @@ from dataclasses import dataclass, replace
 from afterload import limits
 from afterload.clients import ClientKind, client_kinds
 from afterload.errors import MissingEvidenceWarning
-from afterload.model.backlog import (
-    Ramp,
-    Stream,
-    cap_rate_per_min,
-    highest_safe_cap,
-    ramp_passes_after_s,
-)
+from afterload.model.caps import cap_rate_per_min, highest_safe_cap, ramp_passes_after_s
 from afterload.model.coupled import (
     CapSteps,
 )
+from afterload.model.queues import Ramp, Stream
 from afterload.recovery.doubts import Doubt
 from afterload.scenario import Dependency, Queue, Scenario
 from afterload.scenario.bounds_schema import QueueCall, Scaling, StreamShards

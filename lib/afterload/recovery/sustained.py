@@ -3,27 +3,61 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from afterload.model.coupled import Call, CoupledQueue, trace
-from afterload.model.fluid import Steps
+from afterload.model.curves import FloatArray
 from afterload.model.queues import Ramp
 from afterload.recovery.build import couple
 from afterload.scenario import LoadedScenario
 
-__all__ = ["sustained"]
+__all__ = ["SAME_SHARE", "Sustained", "sustained"]
 
 # For how long it is followed; what is sustained then stays.
 FOLLOWED_MIN = 3 * 1_440.0
-# Rates that differ by less than this share are one.
-SAME_SHARE = 1e-6
+# Rates that differ by less than this share are one: the coupled recovery goes in steps.
+SAME_SHARE = 1e-4
+CHANGED_SHARE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Sustained:
+    """A service rate that is constant from each start to the next.
+
+    Attributes:
+        starts_min: minutes after the restore, rising from 0, shape (steps,).
+        rates_per_min: items a minute from there on, shape (steps,).
+    """
+
+    starts_min: FloatArray
+    rates_per_min: FloatArray
+
+    def rate_at(self, minutes: float) -> float:
+        """Items a minute at so many minutes after the restore."""
+        return float(self.rates_per_min[self._place(minutes)])
+
+    def rises_after(self, minutes: float) -> bool:
+        """Whether the rate is still to rise."""
+        return self.rate_at(minutes) < float(self.rates_per_min[-1]) * (1 - SAME_SHARE)
+
+    def changes_after(self, minutes: float) -> bool:
+        """Whether the rate is still to change."""
+        return self._place(minutes) < len(self.rates_per_min) - 1
+
+    def served(self, start: float, end: float) -> float:
+        """Items that can be served between two times."""
+        lasts = np.diff(np.clip(np.append(self.starts_min, np.inf), start, end))
+        return float(lasts @ self.rates_per_min)
+
+    def _place(self, minutes: float) -> int:
+        return max(0, int(np.searchsorted(self.starts_min, minutes, side="right")) - 1)
 
 
 def sustained(
     loaded: LoadedScenario, name: str, most_per_min: float = math.inf, collapsed: bool | None = None
-) -> Steps:
+) -> Sustained:
     """Items a minute that leave a queue while it has a backlog, by minutes after the restore, with all that acts on it.
 
     That is what the coupled recovery serves of a backlog without end, so it counts fleets that launch, ramps and dependencies
@@ -49,8 +83,8 @@ def sustained(
     after = course.times_min >= 0
     times = course.times_min[after]
     rates = np.diff(course.served[after, place]) / np.diff(times)
-    changes = np.append(True, np.abs(np.diff(rates)) > SAME_SHARE * np.maximum(rates[1:], rates[:-1]))
-    return Steps(times[:-1][changes], rates[changes])
+    changes = np.append(True, np.abs(np.diff(rates)) > CHANGED_SHARE * np.maximum(rates[1:], rates[:-1]))
+    return Sustained(times[:-1][changes], rates[changes])
 
 
 def _endless(queue: CoupledQueue, most_per_min: float) -> CoupledQueue:

@@ -10,7 +10,7 @@ from afterload.findings.audit.facts import Backlog, Facts
 from afterload.findings.audit.links import tail
 from afterload.findings.audit.steps import Steps, choose, comments, update_mapping
 from afterload.findings.phrases import quoted
-from afterload.model.backlog import cap_rate_per_min
+from afterload.model.caps import cap_rate_per_min
 from afterload.units import format_count, format_number, format_rate
 
 __all__ = [

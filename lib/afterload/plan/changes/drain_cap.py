@@ -7,7 +7,7 @@ from typing import Any
 
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate
-from afterload.model.backlog import cap_rate_per_min
+from afterload.model.caps import cap_rate_per_min
 from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, quoted, where
 from afterload.plan.terraform import resource
 from afterload.recovery.rates import CapEstimate, cap_steps

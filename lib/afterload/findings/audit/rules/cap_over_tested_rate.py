@@ -19,7 +19,7 @@ from afterload.findings.audit.concurrency import (
 from afterload.findings.audit.facts import Backlog, Facts
 from afterload.findings.audit.finding import Cost, Finding, Rule
 from afterload.findings.audit.steps import Steps, comments
-from afterload.model.backlog import cap_rate_per_min
+from afterload.model.caps import cap_rate_per_min
 from afterload.recovery.rates import CapEstimate
 from afterload.units import format_rate
 

@@ -1,36 +1,99 @@
 """Backlog after an outage: how long it takes to drain, how old work gets, and what is lost on the way.
 
-An exact fluid queue in events, not in time steps; see :mod:`afterload.model.fluid` for the engine and
-:mod:`afterload.model.course` for how "never" is decided.
+An exact fluid queue in events, not in time steps; see :mod:`tests.oracles.fluid` for the engine and
+:mod:`tests.oracles.backlog_course` for how "never" is decided.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
+from tests.oracles.backlog_course import Course
+from tests.oracles.fluid import Curve, Leaving
 
-from afterload.model.caps import cap_rate_per_min, highest_safe_cap, implied_headroom, ramp_passes_after_s
-from afterload.model.checks import number
-from afterload.model.course import Course
-from afterload.model.curves import FloatArray, RateProfile
-from afterload.model.fluid import Curve, Leaving
-from afterload.model.queues import BacklogRecovery, QueueLoad, Ramp, Stream, slowest_shard
+from afterload.model.curves import FloatArray
+from afterload.model.queues import QueueLoad
 
-__all__ = [
-    "BacklogRecovery",
-    "QueueLoad",
-    "Ramp",
-    "RateProfile",
-    "Stream",
-    "cap_rate_per_min",
-    "catch_up_rate_per_min",
-    "highest_safe_cap",
-    "implied_headroom",
-    "ramp_passes_after_s",
-    "recover",
-    "slowest_shard",
-]
+__all__ = ["BacklogRecovery", "recover"]
+
+
+@dataclass(frozen=True, eq=False)
+class BacklogRecovery:
+    """How one queue recovers. Minutes are counted from the trigger unless a line says otherwise.
+
+    Counts cover the time from the trigger to ``end_min``, and
+    ``initial + arrived`` is the sum of ``served``, ``waiting_at_end``, ``expired``, ``lost_to_retention``,
+    ``discarded_past_deadline`` and ``superseded``.
+
+    Attributes:
+        backlog_at_restore: items waiting at the restore, before the superseded ones are dropped.
+        peak_backlog: most items waiting at once; ``None`` when the backlog still grows at ``end_min`` and nothing
+            will stop it.
+        peak_at_min: when the peak is first reached; ``None`` with the peak.
+        drain_min: from the restore until nothing waits and capacity covers arrivals; ``None`` is "never at
+            these rates", decided from the mean rates and not by a horizon.
+        empty_at_min: the same counted from the trigger; ``None`` for never.
+        fresh_age_back_min: from the restore until first-attempt age is back at baseline (0); ``None`` for never.
+            Under ``"fifo"`` equal to ``drain_min``.
+        stale_min: from the first moment when work waited until first-attempt age is back; 0 if nothing ever
+            waited, ``None`` for never.
+        initial: items waiting at the trigger.
+        arrived: items that arrived from the trigger to ``end_min``.
+        served: items served.
+        waiting_at_end: items still waiting at ``end_min``; 0 unless never.
+        expired: items removed by the age limit, in the outage and in the drain.
+        expired_in_outage, expired_in_drain: the two parts of it, split at the restore.
+        lost_to_retention: items removed by retention: an expiry that nobody chose.
+        discarded_past_deadline: items discarded when their turn came.
+        superseded: items dropped at the restore.
+        sidelined_peak: most items in the second queue.
+        max_age_min: age of the oldest item seen waiting from the trigger on.
+        service_rate_per_min: what consumers reach in the end: the lowest of their rate, the cap and the ceiling.
+        spare_capacity_per_min: that rate less the mean arrivals of the profile's tail, or 0.
+        end_min: end of the curves: ``empty_at_min``, or for a backlog that never empties two periods of its
+            settled course.
+        times_min: rising times of the curves, shape (points,); a time given twice is a jump.
+        backlog: everything that waits, sidelined work included, shape (points,).
+        sidelined: the part in the second queue, shape (points,).
+        first_attempt_age_min: age of the item next in turn for its first attempt, 0 if none waits, shape (points,).
+    """
+
+    backlog_at_restore: float
+    peak_backlog: float | None
+    peak_at_min: float | None
+    drain_min: float | None
+    empty_at_min: float | None
+    fresh_age_back_min: float | None
+    stale_min: float | None
+    initial: float
+    arrived: float
+    served: float
+    waiting_at_end: float
+    expired_in_outage: float
+    expired_in_drain: float
+    lost_to_retention: float
+    discarded_past_deadline: float
+    superseded: float
+    sidelined_peak: float
+    max_age_min: float
+    service_rate_per_min: float
+    spare_capacity_per_min: float
+    end_min: float
+    times_min: FloatArray
+    backlog: FloatArray
+    sidelined: FloatArray
+    first_attempt_age_min: FloatArray
+
+    @property
+    def expired(self) -> float:
+        """Items removed by the age limit, before and after the restore."""
+        return self.expired_in_outage + self.expired_in_drain
+
+    @property
+    def never(self) -> bool:
+        """The backlog never empties at these rates."""
+        return self.drain_min is None
 
 
 def recover(load: QueueLoad) -> BacklogRecovery:
@@ -86,52 +149,6 @@ def recover(load: QueueLoad) -> BacklogRecovery:
         sidelined=sidelined,
         first_attempt_age_min=age,
     )
-
-
-def catch_up_rate_per_min(load: QueueLoad, within_min: float) -> float:
-    """The constant service rate from the restore on that empties the backlog within a given time.
-
-    Parameters:
-        load: the queue; its own service rate, cap and ramp are left aside.
-        within_min: minutes after the restore, more than 0.
-
-    Returns:
-        Items a minute: the least over ``0 < t <= within_min`` of (backlog + arrivals until ``t``) / ``t``, which is
-        ``lambda + B / within_min`` for constant arrivals. Where an age limit or a deadline takes a part of the
-        work in the drain, the lower rate at which :func:`recover` is just done in time, to one part in 10^9; next to 0
-        where a deadline discards everything.
-
-    Raises:
-        ModelError: ``within_min`` is not a finite number above 0.
-
-    Source: docs/model.md section 1.
-    """
-    within = number("within_min", within_min, above=0.0)
-    plain = replace(load, cap_concurrency=None, ramp=None)
-    stopped = Course(plain)
-    stopped.start_drain()
-    waiting, restore, profile = stopped.waiting, load.outage_min, load.arrivals
-    ends = np.append(profile.breakpoints(restore, restore + within), restore + within)
-    work = waiting + profile.cumulative(ends) - float(profile.cumulative(restore))
-    rate = float(np.min(work / (ends - restore)))
-    if waiting == 0.0:
-        rate = min(rate, float(profile.rate_at(restore)))
-    if load.max_age_min is None and load.retention_min is None and load.deadline_min is None:
-        return rate
-
-    def is_enough(service: float) -> bool:
-        course = Course(replace(plain, service_rate_per_min=service)).run(stop_at_min=restore + within)
-        return course.empty_at is not None and course.empty_at - restore <= within * (1.0 + 1e-12)
-
-    if rate == 0.0 or not is_enough(rate * (1.0 - 1e-9)):
-        return rate
-    too_low, enough = 0.0, rate
-    if is_enough(0.0):
-        return 0.0
-    while enough - too_low > max(1e-9 * enough, 1e-12 * rate):
-        middle = (too_low + enough) / 2
-        too_low, enough = (too_low, middle) if is_enough(middle) else (middle, enough)
-    return enough
 
 
 def _stale_min(course: Course) -> float | None:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from tests.oracles.fluid import Arrivals, Barrier, Curve, Leaving, Piece, Queue, Steps, head_ages
+from tests.oracles.sideline import Sideline
 
 from afterload.errors import ModelError
-from afterload.model.caps import capacity_after_restore
+from afterload.model.caps import cap_rate_per_min
 from afterload.model.curves import FloatArray
-from afterload.model.fluid import Arrivals, Barrier, Curve, Leaving, Piece, Queue, Steps, head_ages
 from afterload.model.queues import QueueLoad
-from afterload.model.sideline import Sideline
 
 __all__ = ["Course"]
 
@@ -25,6 +25,9 @@ LONGEST_MIN = 1e12
 PLAIN_PERIODS = 60
 # Far more than any course needs; see Course.run.
 MOST_PERIODS = 5_000
+# A ramp is cut into straight parts of one second in its first hour, then of a thousandth of the time gone.
+SECONDS_APART = 3600
+LATER_PARTS = 1.001
 
 Limit = tuple[float, Leaving, bool]
 """An age limit: minutes, what becomes of older work, and whether that is looked at only when its turn comes."""
@@ -72,7 +75,7 @@ class Stretch:
 
 
 class Course:
-    """Runs one :class:`QueueLoad`; the public face is :func:`afterload.model.backlog.recover`.
+    """Runs one :class:`QueueLoad`; the public face is :func:`tests.oracles.backlog.recover`.
 
     Times are minutes after the trigger. ``skipped_min`` is by how much the simulation's clock is behind, once periods
     that only repeat have been counted instead of simulated.
@@ -351,3 +354,31 @@ def _until(pieces: Sequence[Piece], end: float) -> list[Piece]:
 
 def _least(pieces: Sequence[Piece]) -> float:
     return min((min(piece.waiting_start, piece.waiting_end) for piece in pieces), default=0.0)
+
+
+def capacity_after_restore(load: QueueLoad) -> Steps:
+    """Items a minute from the restore on: the lowest of the consumers' rate, the cap and the ramp.
+
+    A ramp rises in a straight line; each part of it has its mean rate, so what has been served is exact at the
+    borders of the parts.
+    """
+    limit = load.service_rate_per_min
+    per_concurrency = 0.0 if load.item_time_s is None else 60.0 / load.item_time_s
+    if load.cap_concurrency is not None and load.item_time_s is not None:
+        limit = min(limit, cap_rate_per_min(load.cap_concurrency, load.item_time_s))
+    ramp, restore = load.ramp, load.outage_min
+    if ramp is None:
+        return Steps(np.array([restore]), np.array([limit]))
+    limit = min(limit, ramp.ceiling * per_concurrency)
+    first, slope = ramp.start * per_concurrency, ramp.per_min * per_concurrency
+    if first >= limit or slope == 0.0:
+        return Steps(np.array([restore]), np.array([min(first, limit)]))
+    takes = (limit - first) / slope
+    since = np.arange(min(SECONDS_APART, math.ceil(takes * 60.0)) + 1) / 60.0
+    if takes > since[-1]:
+        later = math.ceil(math.log(takes / since[-1]) / math.log(LATER_PARTS))
+        since = np.concatenate((since, since[-1] * LATER_PARTS ** np.arange(1, later + 1)))
+    since[-1] = takes
+    edges = restore + since
+    rates = first + slope * (since[:-1] + since[1:]) / 2
+    return Steps(edges, np.append(rates, limit))

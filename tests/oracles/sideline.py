@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from tests.oracles.fluid import Barrier, Curve, Leaving, Piece, Queue, Steps, head_ages
 
 from afterload.model.curves import FloatArray
-from afterload.model.fluid import Barrier, Curve, Leaving, Piece, Queue, Steps, head_ages
 
 __all__ = ["Sideline"]
 
@@ -16,7 +16,7 @@ class Sideline:
     """Sidelined work in order of arrival, numbered from 0 in that order.
 
     Each knot of its curve has the time when the work crossed over, the time when it arrived, and its number. Where a
-    course skips periods (see :class:`afterload.model.course.Course`) a second pair of arrival and number stays true for
+    course skips periods (see :class:`tests.oracles.backlog_course.Course`) a second pair of arrival and number stays true for
     ages, beside the pair that the simulation uses.
     """
 
