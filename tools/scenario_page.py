@@ -93,6 +93,20 @@ This page is made from the schema by `tools/scenario_page.py`.
 
 Inside braces, quote text with a comma: `{ low: "1,000/min", high: "1,400/min" }`.
 
+## What bounds a recovery
+
+Consumers do the least of all that bounds them: `service_rate`, `consumers` (number x work at once / `item_time`), `drain_cap`,
+`reserved_concurrency`, `connection_pool`, batches and partitions of `stream`, `autoscaler`, `ramp`, the `fleet`. Operators may
+load a dependency up to `operate_up_to`, its tested rate if not given, less direct and control traffic at their highest.
+
+A `capacity_course` gives the share of a dependency's capacity over time: a partial outage, its steps, a second dip. The incident
+may then leave out `trigger` (the first fall below 100 %) and `restored_at` (the first time after it at which every course is at
+100 %). Steps have times, or durations from the trigger on. Hours of the day and the days of a series go by the clock of
+`time_zone`, through its changes too.
+
+Clients with a `queue` or a `call_stack` are of that alone; those with only a `dependency` stand for all its callers without
+clients of their own. Ranges with one name in `moves_with` move together; all others are independent of each other.
+
 ## Attached CSV files
 
 | file | columns |

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -95,14 +95,7 @@ class ClientKind:
         """
         if self.policy is None or self.needs_calls:
             return None
-        if failure_probability not in self._views:
-            load = self.load(failure_probability)
-            self._views[failure_probability] = fleet_view(self.policy, self.client.number, load)
-        return self._views[failure_probability]
-
-    @cached_property
-    def _views(self) -> dict[float, FleetView]:
-        return {}
+        return _view(self.policy, self.client.number, self.load(failure_probability))
 
     def long_run(self, failure_probabilities: FloatArray) -> FloatArray:
         """Mean tries a call with the limit, for a chart: of the same shape, ``nan`` where nothing is known.
@@ -118,6 +111,11 @@ class ClientKind:
                 return rule.sustained_fluid(failure_probabilities)
         tries = [policy.sustained(self.load(float(p))) for p in failure_probabilities]
         return np.array([np.nan if value is None else value for value in tries], dtype=np.float64)
+
+
+@lru_cache(maxsize=1_024)
+def _view(policy: RetryPolicy, number: int, load: ClientLoad) -> FleetView:
+    return fleet_view(policy, number, load)
 
 
 def client_kinds(scenario: Scenario) -> Iterator[ClientKind]:

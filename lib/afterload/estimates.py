@@ -206,7 +206,7 @@ def _queue(coupling: Coupling, name: str) -> QueueEstimate:
 
 
 def _stream_doubts(queue: Queue, wanted_per_min: float, doubts: list[Doubt]) -> None:
-    if queue.stream is not None and queue.stream.retries is None:
+    if queue.stream is not None and queue.stream.batch_size is not None and queue.stream.retries is None:
         words = "retries of a failing batch have no end: one record that always fails blocks its shard until it expires"
         doubts.append(Doubt(LowerBoundWarning, words))
     bound = consumers(queue).bounds.get("batches", math.inf)

@@ -248,6 +248,7 @@ def check_sdk(name: str) -> None:
         raise UnitError(f"{name!r} is not a known SDK{hint}", ", ".join(known))
 
 
+@cache
 def client_preset(sdk: str, version: str | None, mode: str, service: str = "other") -> RetryPreset:
     """How a client with this SDK, version and mode retries.
 

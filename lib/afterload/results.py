@@ -8,11 +8,11 @@ from afterload.estimates import Estimates, estimate
 from afterload.findings.telemetry import Measured, measure
 from afterload.plan import Plan, build_plan
 from afterload.plan.runbook import Runbook, build_runbook
-from afterload.recovery.build import Coupling, couple
+from afterload.recovery.build import Coupling
 from afterload.recovery.result import CoupledEstimate, estimate_recovery
 from afterload.scenario import LoadedScenario
 
-__all__ = ["Results", "results_of"]
+__all__ = ["Results"]
 
 
 class Results:
@@ -20,11 +20,15 @@ class Results:
 
     def __init__(self, loaded: LoadedScenario) -> None:
         self.loaded = loaded
-        _known[:] = [self]
+
+    def is_of(self, other: LoadedScenario) -> bool:
+        """Whether they are of a scenario read from the same files with the same content, with the same values set."""
+        names = ("name", "folder", "digest", "files", "overrides", "overridden")
+        return all(getattr(self.loaded, name) == getattr(other, name) for name in names)
 
     @cached_property
     def estimates(self) -> Estimates:
-        """Each queue, call stack and fleet by itself."""
+        """Each queue, call stack and fleet."""
         return estimate(self.loaded)
 
     @cached_property
@@ -35,7 +39,7 @@ class Results:
     @cached_property
     def coupling(self) -> Coupling | None:
         """The scenario as one coupled system."""
-        return couple(self.loaded)
+        return self.estimates.coupling
 
     @cached_property
     def recovery(self) -> CoupledEstimate | None:
@@ -51,22 +55,3 @@ class Results:
     def runbook_steps(self) -> Runbook:
         """The recovery runbook."""
         return build_runbook(self.estimates, self.recovery, self.measurements)
-
-
-def results_of(loaded: LoadedScenario) -> Results:
-    """The results made last in this process if they are of this very scenario, with what is computed already; else new ones."""
-    if _known and _same(_known[0].loaded, loaded):
-        return _known[0]
-    return Results(loaded)
-
-
-# The chapters of a packet make them, and the files beside it are made of them.
-_known: list[Results] = []
-
-
-def _same(one: LoadedScenario, other: LoadedScenario) -> bool:
-    """Whether two were read from the same files with the same content, and had the same values set in the same words."""
-    return all(
-        getattr(one, name) == getattr(other, name)
-        for name in ("name", "folder", "digest", "files", "overrides", "overridden")
-    )

@@ -173,6 +173,20 @@ def test_refusing_imports_nothing_that_runs_chapters(scenario: Path) -> None:
     assert done.stdout.splitlines() == ["3", "[]"]
 
 
+def test_check_lists_what_bounds_a_recovery(afterload: Run) -> None:
+    bounds = {
+        "queues.orders.consumers.number": "40",
+        "dependencies.orders-table.operate_up_to": "3,500/min",
+        "dependencies.orders-table.above_capacity": "throttle",
+        "dependencies.orders-table.capacity_course.steps": "[{at: 0 min, share: 40 %}, {at: 2 h, share: 1}]",
+    }
+    given = [part for path, value in bounds.items() for part in ("--set", f"{path}={value}")]
+    out = afterload("check", "builtin:scenarios/orders.yaml", *given).out
+    assert "\nConsumers of orders: service rate 1,800/min, consumers 1,200/min.\n" in out
+    assert "\nAt orders-table: tested to 3,000/min, operated up to 3,500/min, throttles above its capacity.\n" in out
+    assert "\nCapacity of orders-table: 40 % from 2025-10-19 23:48 PDT (UTC-07:00); 100 % from 2025-10-20 01:48" in out
+
+
 def test_check_tells_of_a_dependency_that_stays_down(afterload: Run) -> None:
     orders = "builtin:scenarios/orders.yaml"
     assert "Dependency orders-table" not in afterload("check", orders).out

@@ -16,6 +16,7 @@ from afterload.plan.first import first_changes
 from afterload.plan.wording import short_worth
 from afterload.plan.worth import CASES
 from afterload.scenario import load_scenario
+from afterload.units import format_minutes
 
 
 @pytest.fixture(scope="module", params=["orders", "checkout-api", "render-fleet", "payments"])
@@ -97,11 +98,14 @@ def test_a_price_without_minutes_is_told(tmp_path: Path) -> None:
     )
     item = next(item for item in plan.open if item.change == "age-limit")
     assert item.worths is not None
-    lost = item.worths[CASES[0]].alone["lost"].after
-    assert lost is not None
-    assert lost > 0
+    # Nothing is served: what comes, 40 a second, expires without an end.
+    alone = item.worths[CASES[0]].alone
+    assert (alone["lost"].after, alone["lost_per_min"].after) == (None, pytest.approx(2_400))
     assert "Buys no minutes: the backlog never drains with or without it." in limit
-    assert limit.endswith(f"Price: {lost:,.0f} items expired or discarded, no items today.")
+    since = format_minutes(alone["holds_from_min"].after or 0.0)
+    assert limit.endswith(
+        f"Price: 2,400/min of items from {since} after the restore on expired or discarded, no items today."
+    )
     assert "Brings first-attempt age back to baseline after" in cap
     assert "Buys no minutes" not in cap
 

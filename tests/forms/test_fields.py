@@ -61,7 +61,7 @@ def test_every_part_that_holds_sections_has_a_place() -> None:
         (Queue, "arrival_rate", "section", "", ()),
         (Queue, "drain_cap", "section", "none", ()),
         (Dependency, "timeout", "text", "1 s", ()),
-        (Dependency, "direct_rate", "text", "0/min", ()),
+        (Dependency, "direct_rate", "section", "", ()),
         (Scenario, "hypothetical", "truth", "false", ("true", "false")),
         (Scenario, "evidence_limit", "text", "90 days", ()),
         (Scenario, "queues", "items", "", ()),

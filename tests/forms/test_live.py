@@ -404,18 +404,13 @@ def test_a_file_is_changed_as_soon_as_a_hand_moves(form: FormState) -> None:
     assert "with sliders as they were moved since" in editor.notice.value
 
 
-def test_a_headline_of_the_queue_alone_says_so_until_the_rest_follows(form: FormState) -> None:
+def test_a_headline_is_whole_at_once(form: FormState) -> None:
     editor = Editor(form)
-    before = editor.headline.value
-    assert "so far" not in before
     form.drag(slider(form, "orders service"), 1_900)
-    assert '<div class="af-pale">' in editor.headline.value
-    # Calls and launches have no other number at rest.
-    assert editor.headline.value.count("queue alone so far") == 1
-    assert "(orders), queue alone so far<" in editor.headline.value
+    moved = editor.headline.value
+    assert "so far" not in moved
     editor.rest.now()
-    assert "so far" not in editor.headline.value
-    assert editor.headline.value != before
+    assert editor.headline.value == moved
 
 
 def test_a_scale_grows_when_its_handle_is_let_go(form: FormState) -> None:

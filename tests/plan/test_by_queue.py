@@ -375,6 +375,11 @@ def test_headroom_is_sized_after_the_retry_changes_above_it(make: Callable[..., 
     assert headroom.edit == {"dependencies.table.capacity": "3600/min"}
     assert headroom.evidence.startswith("With the retry changes above in place: ")
     assert ids.index("standard-retries:call_stacks.s") < ids.index(headroom.id)
-    # In its place it is what is needed: the table is up again at once.
-    assert headroom.worths is not None
-    assert headroom.worths[COLLAPSED].cumulative["collapsed_min"].after == 0
+    # With both the table is up again once the attempts in flight are over, and with the one above alone it stays down.
+    appraiser = Appraiser.of(made.estimates.loaded)
+    assert appraiser is not None
+    retries = next(item.edit for item in plan.open if item.id == "standard-retries:call_stacks.s")
+    assert appraiser.measured([retries], COLLAPSED).likely("collapsed_min") is None
+    down = appraiser.measured([retries, headroom.edit], COLLAPSED).likely("collapsed_min")
+    assert down is not None
+    assert down < 0.1

@@ -124,8 +124,6 @@ def _results(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None)
             for name in ("lost", *RATES.values(), "peak_attempts_per_min")
         },
         HOLDS: None if today is None else _rounded(today.likely(HOLDS)),
-        "alone_fresh_min": None if worst is None else _rounded(_slowest(estimates, "fresh_age_back_min")),
-        "alone_drain_min": None if worst is None else _rounded(_slowest(estimates, "drain_min")),
         "worst_queue": None if worst is None else worst.name,
         "multiplier": None if stack is None else _rounded(stack.result.multiplier),
         "worst_stack": None if stack is None else stack.name,
@@ -138,11 +136,6 @@ def _results(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None)
 def _measured(loaded: LoadedScenario, today: Measured | None, name: str) -> float | None:
     """A number of the recovery today; None where the scenario has nothing that it is of, since 0 would be a result."""
     return None if today is None or not applies(name, loaded.scenario) else _rounded(today.likely(name))
-
-
-def _slowest(estimates: Estimates, name: str) -> float | None:
-    times = [getattr(queue, name) for queue in estimates.queues.values()]
-    return None if any(time is None for time in times) else max(times)
 
 
 def _first(plan: Plan, objectives: Mapping[str, float]) -> list[dict[str, Any]]:

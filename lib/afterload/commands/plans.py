@@ -138,14 +138,12 @@ def runbook(file: str, overrides: tuple[str, ...], kept: str | None, target: Pat
     from afterload.findings.telemetry import measure
     from afterload.plan.runbook import agreed, build_runbook
     from afterload.plan.runbook_export import runbook_markdown
-    from afterload.recovery.build import couple
     from afterload.recovery.result import estimate_recovery
     from afterload.scenario import load_scenario
 
     entered = read_entered(kept)
     estimates = estimate(load_scenario(file, overrides))
-    coupling = couple(estimates.loaded)
-    recovery = None if coupling is None else estimate_recovery(coupling)
+    recovery = None if estimates.coupling is None else estimate_recovery(estimates.coupling)
     built = build_runbook(estimates, recovery, measure(estimates.loaded))
     text = runbook_markdown(agreed(built, entered), estimates)
     give(text, target)
@@ -164,13 +162,12 @@ def exercises(file: str, overrides: tuple[str, ...], folder: str) -> None:
     from afterload.plan.exercise_exports import exercise_chaostoolkit, exercise_fis
     from afterload.plan.exercises import build_exercises
     from afterload.plan.runbook import build_runbook
-    from afterload.recovery.build import couple
     from afterload.recovery.result import estimate_recovery
     from afterload.report.earlier import left_words
     from afterload.scenario import load_scenario
 
     estimates = estimate(load_scenario(file, overrides))
-    coupling = couple(estimates.loaded)
+    coupling = estimates.coupling
     steps = build_runbook(estimates, None if coupling is None else estimate_recovery(coupling), None)
     written: dict[Path, str] = {}
     built = build_exercises(estimates, steps, coupling)

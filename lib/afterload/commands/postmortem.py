@@ -25,9 +25,8 @@ def postmortem(file: str, target: str | None, kept: str | None, overrides: tuple
     loaded = load_scenario(file, overrides)
     from afterload.estimates import estimate
     from afterload.plan import build_plan
-    from afterload.recovery.build import couple
     from afterload.report.markdown import postmortem_markdown
 
     estimates = estimate(loaded)
-    text = postmortem_markdown(estimates, build_plan(estimates), couple(loaded), entered)
+    text = postmortem_markdown(estimates, build_plan(estimates), estimates.coupling, entered)
     give(text, target)

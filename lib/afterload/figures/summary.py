@@ -82,12 +82,12 @@ def _bounds(loaded: LoadedScenario) -> Iterator[str]:
             words.append("throttles above its capacity")
         if item.throttles_at_per_min is not None:
             words.append(f"throttles above {format_rate(item.throttles_at_per_min)}")
-        if item.direct_rate_per_min:
-            up_to = "" if item.direct_rate.constant_per_min is not None else "up to "
-            words.append(f"direct traffic {up_to}{format_rate(item.direct_rate_per_min)}")
+        if item.direct_rate.constant_per_min is None:
+            words.append(f"direct traffic up to {format_rate(item.direct_rate_per_min)}")
         if item.returning_users is not None:
             words.append(f"returning users {format_rate(item.returning_users.extra_rate_per_min)}")
-        yield f"Dependency {name}: {', '.join(words)}."
+        if len(words) > 1:
+            yield f"At {name}: {', '.join(words)}."
         yield from _course(f"Capacity of {name}", loaded, item.capacity_course)
 
 

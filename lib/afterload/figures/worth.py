@@ -295,7 +295,7 @@ def _waterfall(values: Sequence[dict[str, Any]], case: str) -> Any:
 def before_after_figure(plan: Plan, estimates: Estimates) -> Figure | Prose:
     """Items waiting and first-attempt age today and with the whole plan, on one axis."""
     edits = [item.edit for item in plan.open if item.edit]
-    today = couple(estimates.loaded)
+    today = estimates.coupling
     planned = couple(edited(estimates.loaded, edits)) if edits else None
     if today is None or planned is None or not today.queues:
         return paragraph(NOTHING)

@@ -13,7 +13,7 @@ from afterload.findings.drain import ObservedDrain
 from afterload.model.coupled import trace
 from afterload.model.curves import FloatArray, RateProfile
 from afterload.model.queues import QueueLoad
-from afterload.recovery.build import couple_from_restore
+from afterload.recovery.build import couple
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.inputs import queue_inputs
 from afterload.scenario import LoadedScenario
@@ -44,13 +44,25 @@ Predict = Callable[[QueueLoad], Prediction]
 def predicts(loaded: LoadedScenario, queue: str) -> Predict:
     """How a drain of one queue of a scenario is predicted: with all that recovers with it, its courses included."""
 
+    whole = couple(loaded)
+    # What the outage leaves to the other queues waits at the restore.
+    left = (
+        {}
+        if whole is None
+        else dict(zip(whole.queues, whole.course.result.backlog_at_restore[0].tolist(), strict=True))
+    )
+    coupling = couple(loaded, waiting=left)
+    if coupling is None:
+        raise InputError(f"{queue} is no queue of the scenario")
+    place, system = coupling.queues.index(queue), coupling.system
+
     def predict(load: QueueLoad) -> Prediction:
-        coupling = couple_from_restore(loaded, {queue: load})
-        place = coupling.queues.index(queue)
-        course = trace(coupling.system)
+        queues = list(system.queues)
+        queues[place] = replace(queues[place], load=load)
+        course = trace(replace(system, queues=tuple(queues)))
         drain = float(course.result.drain_min[0, place])
         backlog = course.live[:, place] + course.sidelined[:, place]
-        rate = coupling.system.queues[place].own_rate_per_min
+        rate = queues[place].own_rate_per_min
         return Prediction(None if math.isnan(drain) else drain, rate, course.times_min, backlog)
 
     return predict

@@ -341,14 +341,12 @@ _AGES = ("max_age_min", "retention_min", "deadline_min", "sideline_after_min")
 
 @dataclass
 class _Raw:
-    """What the kernel fills."""
+    """What the kernel works on and fills."""
 
-    results: Records
-    bounds: FloatArray
-    depend: Records
-    lowest: FloatArray
-    begun: FloatArray
-    overall: Records
+    draws: Records
+    queues: Records
+    dependencies: Records
+    fleets: Records
     course: Records
     others: FloatArray
     waits: FloatArray
@@ -368,49 +366,48 @@ class _Packed:
         for key, value in values.items():
             _check(key, value)
         self.outages = values.pop(Input("outage", 0, "outage_min"), np.full(self.draws, float(system.outage_min)))
-        self.courses: list[Course] = []
+        self.steps: list[records.StepRow] = []
         pools = [(item.retry_tokens, item.sustained_attempts, item.refill_per_success) for item in system.dependencies]
         queues = [self._queue_row(queue, pools) for queue in system.queues]
-        self.queues = self._tables(records.QueueRow, queues)
+        self.queues = self._tables(records.Queue, queues)
         self.dependencies = self._tables(
-            records.DependencyRow, [self._dependency_row(item) for item in system.dependencies]
+            records.Dependency, [self._dependency_row(item) for item in system.dependencies]
         )
-        self.pools = self._tables(records.PoolRow, [records.PoolRow(*pool) for pool in pools])
-        self.fleets = self._tables(records.FleetRow, [_fleet_row(item) for item in system.fleets])
-        tables = {
-            "queue": [self.queues],
-            "dependency": [self.dependencies, self.pools],
-            "fleet": [self.fleets],
+        self.pools = self._tables(records.Pool, [records.PoolRow(*pool) for pool in pools])
+        self.fleets = self._tables(records.Fleet, [_fleet_row(item) for item in system.fleets])
+        tables: dict[str, list[tuple[type[Any], Records]]] = {
+            "queue": [(records.QueueRow, self.queues)],
+            "dependency": [(records.DependencyRow, self.dependencies), (records.PoolRow, self.pools)],
+            "fleet": [(records.FleetRow, self.fleets)],
         }
         for key, value in values.items():
-            held = [table for table in tables.get(key.kind, []) if key.name in (table.dtype.names or ())]
-            if not held or key.place >= tables[key.kind][0].shape[1]:
-                names = [name for table in tables.get(key.kind, []) for name in table.dtype.names or ()]
+            held = [table for kind, table in tables.get(key.kind, []) if key.name in _names(kind)]
+            if not held or key.place >= tables[key.kind][0][1].shape[1]:
+                names = [name for kind, _ in tables.get(key.kind, []) for name in _names(kind)]
                 raise ModelError(f"{key} is not an input of this system; known names: {', '.join(names)}")
             held[0][key.name][:, key.place] = value
-        self.scalers = records.rows(records.ScalerRow, [_scaler_row(queue.autoscaler) for queue in system.queues])
-        self.admission, self.holds = _admission_row(system.admission)
+        self.scalers = records.rows(records.Scaler, [_scaler_row(queue.autoscaler) for queue in system.queues])
         self._lay_out()
         self.ahead = math.ceil(max(system.outage_min, float(self.outages.max())) / self.step - 1e-9)
         self.base_ahead = math.ceil(system.lead_min / self.step - 1e-9)
         trigger = max(0.0, system.lead_min - system.outage_min)
-        profiles = [queue.load.arrivals for queue in system.queues]
-        self.at_trigger = np.array([float(item.cumulative(trigger)) for item in profiles])
-        self.first_rates = np.array([float(item.rate_at(trigger)) for item in profiles])
+        for place, queue in enumerate(system.queues):
+            self.queues["at_trigger"][:, place] = queue.load.arrivals.cumulative(trigger)
+            self.queues["first_rate"][:, place] = queue.load.arrivals.rate_at(trigger)
         starts = [item.course.starts_min[0] for item in system.dependencies if item.course is not None]
         self.begins = min(starts, default=0.0) < 0.0
         self.changes = any(item.direct is not None or item.surge_per_min > 0 for item in system.dependencies)
 
     def _tables(self, kind: type[Any], items: list[Any]) -> Records:
         """Records of every draw, shape (draws, items)."""
-        return np.broadcast_to(records.rows(kind, items), (self.draws, len(items))).copy()
+        return np.repeat(records.rows(kind, items)[None], self.draws, axis=0)
 
-    def _place(self, course: Course | None) -> int:
-        """The place of a course among all, -1 for none."""
-        if course is None or not course.starts_min:
-            return -1
-        self.courses.append(course)
-        return len(self.courses) - 1
+    def _course(self, course: Course | None) -> dict[str, int]:
+        """Where the steps of a course are among those of all."""
+        first = len(self.steps)
+        if course is not None:
+            self.steps += [records.StepRow(*step) for step in zip(course.starts_min, course.values, strict=True)]
+        return {"first_step": first, "end_step": len(self.steps)}
 
     def _queue_row(self, queue: CoupledQueue, pools: list[tuple[float, float, float]]) -> records.QueueRow:
         load, calls, steps = queue.load, queue.all_calls, queue.cap_steps
@@ -456,7 +453,7 @@ class _Packed:
             start_spread_min=queue.start_spread_min or 0.0,
             fleet=-1 if queue.fleet is None else queue.fleet,
             pool=pool,
-            course=self._place(queue.course),
+            **self._course(queue.course),
             each_per_min=0.0 if steps is None else steps.each_per_min,
             least=0.0 if steps is None else float(steps.least),
             highest=math.inf if steps is None else float(steps.highest),
@@ -467,30 +464,41 @@ class _Packed:
         room = item.capacity_per_min if item.room_per_min is None else item.room_per_min
         # What does its full work above its capacity does not collapse.
         collapses = item.collapses and item.goodput_share < 1
-        changed = {"room_per_min": room, "course": self._place(item.course), "collapses": collapses}
+        changed = {"room_per_min": room, "collapses": collapses, **self._course(item.course)}
         return records.DependencyRow(**{**given, **changed})
 
     def _lay_out(self) -> None:
-        """Lanes, calls and courses, which are those of every draw."""
-        queues = self.system.queues
-        lanes = [
-            records.LaneRow(place, lane.arrival_share, lane.service_share, lane.batches_per_min)
-            for place, queue in enumerate(queues)
-            for lane in queue.lanes
-        ]
-        self.lanes = records.rows(records.LaneRow, lanes)
-        self.first_lane = np.cumsum([0, *(len(queue.lanes) for queue in queues)])
-        most = max((len(queue.all_calls) for queue in queues), default=0)
-        self.calls = np.full((len(queues), most), -1, dtype=np.int64)
-        self.per_item = np.zeros((len(queues), most))
-        for place, queue in enumerate(queues):
-            for number_, call in enumerate(queue.all_calls):
-                self.calls[place, number_], self.per_item[place, number_] = call.dependency, call.per_item
-        self.course_first = np.cumsum([0, *(len(course.values) for course in self.courses)])
-        self.course_starts = np.array(
-            [start for course in self.courses for start in course.starts_min], dtype=np.float64
-        )
-        self.course_values = np.array([value for course in self.courses for value in course.values], dtype=np.float64)
+        """Lanes and calls, which are those of every draw."""
+        lanes: list[records.LaneRow] = []
+        calls: list[records.CallRow] = []
+        for place, queue in enumerate(self.system.queues):
+            self.queues["first_lane"][:, place], self.queues["first_call"][:, place] = len(lanes), len(calls)
+            lanes += [
+                records.LaneRow(place, lane.arrival_share, lane.service_share, lane.batches_per_min)
+                for lane in queue.lanes
+            ]
+            for turn, call in enumerate(queue.all_calls):
+                calls.append(records.CallRow(call.dependency, call.per_item))
+                turns = self.dependencies["turn"][:, call.dependency]
+                np.maximum(turns, turn, out=turns)
+            self.queues["end_lane"][:, place], self.queues["end_call"][:, place] = len(lanes), len(calls)
+        self.lanes, self.calls = records.rows(records.Lane, lanes), records.rows(records.CallRow, calls)
+
+    def _draws(self, these: npt.NDArray[np.intp]) -> Records:
+        """Admission plan and grid of these draws."""
+        draws = np.repeat(records.rows(records.Draw, [_admission_row(self.system.admission)]), len(these))
+        settled, draws["period"] = self._period()
+        step, t0, outages = self.step, -self.ahead * self.step, self.outages[these]
+        draws["settled"], draws["step"], draws["inv"], draws["t0"] = settled[these], step, 1.0 / step, t0
+        draws["trigger"], draws["restore_at"] = -outages, self.ahead
+        begin = np.ceil((-outages - t0) / step - 1e-9) if self.begins else self.ahead
+        draws["begin_at"] = np.clip(begin, 0, self.ahead)
+        # The trigger is where it was: a longer outage moves the restore.
+        place = (t0 + outages - float(self.system.outage_min) + self.base_ahead * step) / step
+        draws["place"] = np.where(np.abs(place - np.rint(place)) < 1e-9, np.rint(place), place)
+        draws["last_course"] = max((item.start for item in self.steps), default=-math.inf)
+        draws["turns"] = max((len(queue.all_calls) for queue in self.system.queues), default=0) or 1
+        return draws
 
     def _period(self) -> tuple[npt.NDArray[np.int64], int]:
         """Steps after the restore from which on traffic repeats, for each draw, and in which; 0 if no number of steps fits."""
@@ -518,10 +526,12 @@ class _Packed:
         surges = [40.0 * item.surge_decay_min for item in self.system.dependencies if item.surge_per_min > 0]
         late = max(0.0, float(self.outages.max()) - self.system.outage_min)
         settled = max((item.settled_from_min - self.system.lead_min + late for item in profiles), default=0.0)
-        since = np.ceil((max(0.0, settled, *ramps, *surges, *self.course_starts) + ages) / self.step - 1e-9)
+        since = np.ceil(
+            (max(0.0, settled, *ramps, *surges, *(item.start for item in self.steps)) + ages) / self.step - 1e-9
+        )
         return np.maximum(1, since).astype(np.int64), round(period / self.step)
 
-    def _bases(self, points: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _bases(self, points: int) -> tuple[FloatArray, FloatArray]:
         """Cumulative arrivals of each queue, and direct traffic as a share and as a surge, in each step of the grid."""
         # A longer outage moves the restore, so that a draw looks further ahead. The profile begins lead_min before the restore;
         # the grid may begin a part of a step earlier.
@@ -531,54 +541,45 @@ class _Packed:
         clock = np.maximum(0.0, start + self.step * np.arange(count))
         bases = [queue.load.arrivals.cumulative(clock) for queue in self.system.queues]
         count = count if self.changes else 0
-        direct, surge = (
-            np.ones((len(self.system.dependencies), count)),
-            np.zeros((len(self.system.dependencies), count)),
-        )
+        direct = np.zeros((2, len(self.system.dependencies), count))
+        direct[0] = 1.0
         for place, item in enumerate(self.system.dependencies):
             if item.direct is not None and count and item.fresh_per_min > 0:
                 each = np.diff(item.direct.cumulative(np.append(clock, clock[-1] + self.step))) / self.step
-                direct[place] = each / item.fresh_per_min
+                direct[0, place] = each / item.fresh_per_min
             if item.surge_per_min > 0:
                 falls = np.exp(-self.step * np.arange(count + 1) / max(item.surge_decay_min, 1e-9))
-                surge[place] = item.surge_per_min * item.surge_decay_min / self.step * -np.diff(falls)
-        return np.array(bases).reshape(len(bases), len(clock)), direct, surge
+                direct[1, place] = item.surge_per_min * item.surge_decay_min / self.step * -np.diff(falls)
+        return np.array(bases).reshape(len(bases), len(clock)), direct
 
     def _call(self, horizon: float, these: npt.NDArray[np.intp], traced: bool = False, waits: bool = False) -> _Raw:
         # Imported here: the compiler takes most of a second to load, and reading a model needs none of it.
         from afterload.model import coupled_kernel as kernel
 
         points = self.ahead + math.ceil(horizon / self.step - 1e-9) + 1
-        settled, period = self._period()
-        bases, direct, surge = self._bases(points)
-        # Followed to the horizon where what waits is asked for: a queue that grows may reach an age limit much later.
-        period = 0 if waits else period
+        bases, direct = self._bases(points)
         count = len(these)
         nq, nk, nf = (table.shape[1] for table in (self.queues, self.dependencies, self.fleets))
+        pools, steps = self.pools.take(these, axis=0), records.rows(records.StepRow, self.steps)
         raw = _Raw(
-            results=np.zeros((count, nq), records.record(records.QueueResult)),
-            bounds=np.zeros((count, nq, len(BOUNDS))),
-            depend=np.zeros((count, nk), records.record(records.DependencyResult)),
-            lowest=np.zeros((count, nf)),
-            begun=np.zeros((count, len(GUIDE_STEPS) + 2)),
-            overall=np.zeros(count, records.record(records.DrawResult)),
+            draws=self._draws(these),
+            queues=self.queues.take(these, axis=0),
+            dependencies=self.dependencies.take(these, axis=0),
+            fleets=self.fleets.take(these, axis=0),
             course=np.zeros((points if traced else 0, nq), records.record(records.CourseRow)),
             others=np.zeros((points if traced else 0, 2 * nk + nf + 1)),
             waits=np.zeros((count if waits else 0, points, nq)),
         )
+        if waits:
+            # Followed to the horizon where what waits is asked for: a queue that grows may reach an age limit much later.
+            raw.draws["period"] = 0
 
         def part(first: int, last: int) -> None:
-            here = these[first:last]
-            sizes = (len(self.lanes), nq, nk, self.pools.shape[1], nf, nq, 1, 1)
-            states = tuple(np.zeros(size, records.record(kind)) for size, kind in zip(sizes, _STATES, strict=True))
+            here = slice(first, last)
             kernel.simulate(
-                self.step, points, -self.ahead * self.step, -self.base_ahead * self.step, float(self.system.outage_min), bases,
-                self.at_trigger, self.first_rates, self.outages[here], self.begins, direct, surge, self.lanes, self.first_lane,
-                self.calls, self.per_item, self.course_first, self.course_starts, self.course_values, self.queues[here],
-                self.dependencies[here], self.pools[here], self.fleets[here], self.scalers, self.admission, self.holds,
-                settled[here], period, states, raw.results[first:last], raw.bounds[first:last], raw.depend[first:last],
-                raw.lowest[first:last], raw.begun[first:last], raw.overall[first:last], raw.course, raw.others,
-                raw.waits[first:last],
+                points, raw.draws[here], raw.queues[here], raw.dependencies[here], pools[here], raw.fleets[here],
+                self.lanes.copy(), self.scalers.copy(), self.calls, steps, bases, direct, raw.course, raw.others,
+                raw.waits[here],
             )  # fmt: skip
 
         threads = min(os.cpu_count() or 1, count // DRAWS_PER_THREAD)
@@ -596,18 +597,18 @@ class _Packed:
         every = np.arange(self.draws)
         raw = self._call(horizons[0], every)
         for horizon in horizons[1:]:
-            open_rows = every[~raw.overall["never"] & ~raw.overall["over"]]
+            open_rows = every[~raw.draws["never"] & ~raw.draws["over"]]
             if not len(open_rows):
                 break
             longer = self._call(horizon, open_rows)
-            for name in ("results", "bounds", "depend", "lowest", "begun", "overall"):
+            for name in ("draws", "queues", "dependencies", "fleets"):
                 getattr(raw, name)[open_rows] = getattr(longer, name)
         return self._result(raw)
 
     def trace(self, horizon: float, result: CoupledResult | None = None) -> Trace:
         """The course up to a horizon; ``result`` where it is known already."""
         raw = self._call(horizon, np.arange(1), traced=True)
-        result, last = result or self._result(raw), int(raw.overall["last"][0])
+        result, last = result or self._result(raw), int(raw.draws["last"][0])
         nk, nf = self.dependencies.shape[1], self.fleets.shape[1]
         queues, others = raw.course[: last + 1], raw.others[: last + 1]
         times = self.step * np.arange(-self.ahead, last + 1 - self.ahead, dtype=np.float64)
@@ -632,7 +633,7 @@ class _Packed:
         return times, raw.waits
 
     def _result(self, raw: _Raw) -> CoupledResult:
-        queues, depend, overall = raw.results, raw.depend, raw.overall
+        queues, depend, overall = raw.queues, raw.dependencies, raw.draws
         never = overall["never"]
         losing, holds_from = self._unending(raw)
         kept = ("served", "expired", "lost_to_retention", "discarded_past_deadline", "superseded", "dead_lettered")
@@ -640,32 +641,32 @@ class _Packed:
         return CoupledResult(
             drain_min=_reached(queues["drain_min"]),
             fresh_age_back_min=_reached(queues["fresh_age_back_min"]),
-            initial=self.queues["backlog_before"].copy(),
+            initial=queues["backlog_before"].copy(),
             **{name: queues[name].copy() for name in (*kept, "backlog_at_restore", "arrived", "peak_backlog")},
             live_at_end=np.maximum(0.0, queues["live_at_end"]),
             sidelined_at_end=np.maximum(0.0, queues["sidelined_at_end"]),
             **{name: depend[name].copy() for name in (*counted, "margin_share")},
             healed_at_min=_reached(depend["healed_at_min"]),
-            lowest_in_service=raw.lowest,
-            step_begun_min=_reached(raw.begun),
+            lowest_in_service=raw.fleets["lowest"].copy(),
+            step_begun_min=_reached(overall["begun"]),
             end_min=overall["end_min"].copy(),
             never=never.copy(),
             unserved_per_min=np.where(never[:, None], depend["unserved_per_min"], 0.0),
             lost_per_min=losing,
             holds_from_min=holds_from,
-            bound_min=raw.bounds,
+            bound_min=queues["bounds"].copy(),
             fallbacks=overall["fallbacks"].copy(),
             step_min=self.step,
         )
 
     def _unending(self, raw: _Raw) -> tuple[FloatArray, FloatArray]:
         """What queues lose a minute where a draw never ends, and from when on that holds."""
-        never, queues = raw.overall["never"][:, None], raw.results
+        never, queues = raw.draws["never"][:, None], raw.queues
         growing, losing = queues["grew_per_min"], queues["lost_per_min"]
         limit = np.minimum(self.queues["max_age_min"], self.queues["retention_min"])
         into_limit = never & (growing > 1e-6) & np.isfinite(limit)
         rate = np.where(never, losing + np.where(into_limit, growing, 0.0), 0.0)
-        holds_from = np.where(raw.overall["never"], raw.overall["holds_from_min"], np.nan)
+        holds_from = np.where(raw.draws["never"], raw.draws["holds_from_min"], np.nan)
         # A backlog that grows by g a minute with arrivals of a is lost at that rate once it holds what arrives within the limit.
         means = (
             np.array([queue.load.arrivals.mean_tail_per_min for queue in self.system.queues]) * self.queues["arrivals"]
@@ -673,22 +674,8 @@ class _Packed:
         waiting = queues["live_at_end"] + queues["sidelined_at_end"]
         with np.errstate(divide="ignore", invalid="ignore"):
             wait = (means * limit - waiting) / growing
-        later = np.where(
-            into_limit & np.isfinite(wait), raw.overall["end_min"][:, None] + np.maximum(0.0, wait), -np.inf
-        )
+        later = np.where(into_limit & np.isfinite(wait), raw.draws["end_min"][:, None] + np.maximum(0.0, wait), -np.inf)
         return rate, np.maximum(holds_from, later.max(axis=1, initial=-np.inf))
-
-
-_STATES = (
-    records.LaneState,
-    records.QueueState,
-    records.DependencyState,
-    records.PoolState,
-    records.FleetState,
-    records.ScalerState,
-    records.PlanState,
-    records.Signals,
-)
 
 
 def _names(kind: type[Any]) -> list[str]:
@@ -734,13 +721,13 @@ def _scaler_row(item: Autoscaler | None) -> records.ScalerRow:
     return records.ScalerRow(on=True, **given)
 
 
-def _admission_row(plan: Admission | None) -> tuple[Records, FloatArray]:
-    if plan is None:
-        row = records.AdmissionRow(False, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0)
-        return records.rows(records.AdmissionRow, [row]), np.zeros(len(GUIDE_STEPS))
-    given = {name: getattr(plan, name) for name in _names(records.AdmissionRow) if name != "on"}
-    row = records.AdmissionRow(on=True, **given)
-    return records.rows(records.AdmissionRow, [row]), np.array(plan.hold_min, dtype=np.float64)
+def _admission_row(plan: Admission | None) -> records.AdmissionRow:
+    given = plan or Admission()
+    names = [name for name in _names(records.AdmissionRow) if name not in ("has_plan", "holds")]
+    holds = [*given.hold_min, 0.0, 0.0]
+    return records.AdmissionRow(
+        has_plan=plan is not None, holds=holds, **{name: getattr(given, name) for name in names}
+    )
 
 
 def _reached(minutes: FloatArray) -> FloatArray:

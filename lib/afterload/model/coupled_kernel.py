@@ -17,7 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Fixed", "Moving", "cap_rate", "simulate"]
+from afterload.model.coupled_records import Launch, Memory, record
+
+__all__ = ["Draw", "cap_rate", "simulate"]
 
 NORMAL = 8  # the step after the seventh: nothing is held any more
 NO_LIMIT = 1e300
@@ -30,78 +32,35 @@ SAME_RATE = 1e-10
 FEW = 4.0
 # What an autoscaler remembers.
 RING = 256
+LAUNCH, MEMORY = record(Launch), record(Memory)
 # Places of BOUNDS.
 SERVICE, FLEET, COURSE, CAP, RESERVED, CONSUMERS, POOL, SCALER, BATCHES, RAMP, ADMISSION, DEPENDENCY = range(1, 13)
 
 # Only ``simulate`` makes arrays and is kept on disk. What it calls need not count references to them, which would take half of
 # the time, and is inlined: the tuples of arrays cost more to pass than to use.
-compiled = njit(error_model="numpy", _nrt=False, forceinline=True)  # type: ignore[call-overload]
+compiled = njit(  # type: ignore[call-overload]
+    error_model="numpy", _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 
 
-class Fixed(NamedTuple):
-    """What a draw does not change."""
+class Draw(NamedTuple):
+    """A draw: what it is given, what it carries and what comes of it are fields of one record for each thing."""
 
-    step: float
-    t0: float
-    inv: float
-    restore_at: int
-    begin_at: int
-    trigger: float
-    place: float  # of the trigger in the base arrivals, in cells beside that in the grid
-    last_course: float
-    bases: np.ndarray
-    at_trigger: np.ndarray
-    first_rates: np.ndarray
+    draw: np.void
+    queues: np.ndarray
+    dependencies: np.ndarray
+    pools: np.ndarray
+    fleets: np.ndarray
+    lanes: np.ndarray
+    scalers: np.ndarray
+    calls: np.ndarray
+    steps: np.ndarray  # of courses
+    bases: np.ndarray  # cumulative base arrivals of each queue
     steady: np.ndarray
     direct: np.ndarray
-    surge: np.ndarray
-    lanes: np.ndarray
-    first_lane: np.ndarray
-    calls: np.ndarray
-    per_item: np.ndarray
-    course_first: np.ndarray
-    course_starts: np.ndarray
-    course_values: np.ndarray
-    queues: np.ndarray
-    dependencies: np.ndarray
-    pools: np.ndarray
-    fleets: np.ndarray
-    scalers: np.ndarray
-    admission: np.ndarray
-    holds: np.ndarray
-
-
-class Moving(NamedTuple):
-    """What it does change."""
-
-    curves: np.ndarray
-    side_curves: np.ndarray
-    stack: np.ndarray
-    asked: np.ndarray
-    jump: np.ndarray
-    when: np.ndarray
-    pace: np.ndarray
-    lanes: np.ndarray
-    queues: np.ndarray
-    dependencies: np.ndarray
-    pools: np.ndarray
-    fleets: np.ndarray
-    scalers: np.ndarray
-    starts: np.ndarray
-    wishes: np.ndarray
-    moves: np.ndarray
-    plan: np.ndarray
-    seen: np.ndarray
-    mark_q: np.ndarray
-    mark_k: np.ndarray
-    mark_p: np.ndarray
-    mark_f: np.ndarray
-    results: np.ndarray
-    bounds: np.ndarray
-    depend: np.ndarray
-    lowest: np.ndarray
-    begun: np.ndarray
-    overall: np.ndarray
+    curves: np.ndarray  # by lane: arrivals, what has been set aside, and the cells of a stack
+    launches: np.ndarray
+    memory: np.ndarray  # of autoscalers
 
 
 @compiled
@@ -127,24 +86,22 @@ def time_to_clear(work, gain, slope):
 
 
 @compiled
-def course_value(p, course, now):
-    """The value of a course; 1 before its first step, and for none."""
+def course_value(steps, item, now):
+    """The value of the course of a queue or dependency; 1 before its first step, and for none."""
     value = 1.0
-    if course >= 0:
-        for place in range(p.course_first[course], p.course_first[course + 1]):
-            if p.course_starts[place] > now + TINY:
-                break
-            value = p.course_values[place]
+    for step in steps[item.first_step : item.end_step]:
+        if step.start > now + TINY:
+            break
+        value = step.value
     return value
 
 
 @compiled
-def course_next(p, course, now):
-    """When a course changes next; infinite if it does not."""
-    if course >= 0:
-        for place in range(p.course_first[course], p.course_first[course + 1]):
-            if p.course_starts[place] > now + TINY:
-                return p.course_starts[place]
+def course_next(steps, item, now):
+    """When that changes next; infinite if it does not."""
+    for step in steps[item.first_step : item.end_step]:
+        if step.start > now + TINY:
+            return step.start
     return np.inf
 
 
@@ -152,27 +109,27 @@ def course_next(p, course, now):
 
 
 @compiled
-def fill_curve(p, s, line):
+def fill_curve(s, w):
     """Cumulative arrivals of a lane on the grid. What waited at the trigger came before it at the first rate."""
-    lane = p.lanes[line]
-    q, curves = p.queues[lane.queue], s.curves
+    draw = s.draw
+    q, curves = s.queues[w.queue], s.curves
     points = curves.shape[1]
-    share = lane.arrival_share
-    first = min(points, max(0, int(np.ceil((p.trigger - p.t0) * p.inv - TINY))))
-    rate = q.arrivals * p.first_rates[lane.queue]
+    share = w.arrival_share
+    first = min(points, max(0, int(np.ceil((draw.trigger - draw.t0) * draw.inv - TINY))))
+    rate = q.arrivals * q.first_rate
     for i in range(first):
-        before = q.backlog_before - rate * (p.trigger - p.t0 - i * p.step)
-        curves[line, i] = share * max(0.0, before) if rate > 0.0 else 0.0
-    shift = q.backlog_before - q.arrivals * p.at_trigger[lane.queue]
-    exact = p.place == np.floor(p.place)
-    offset = int(p.place)
+        before = q.backlog_before - rate * (draw.trigger - draw.t0 - i * draw.step)
+        curves[w.row, i] = share * max(0.0, before) if rate > 0.0 else 0.0
+    shift = q.backlog_before - q.arrivals * q.at_trigger
+    exact = draw.place == np.floor(draw.place)
+    offset = int(draw.place)
     for i in range(first, points):
-        base = p.bases[lane.queue, i + offset] if exact else value_at(p.bases, lane.queue, i + p.place, 0.0)
-        curves[line, i] = share * (shift + q.arrivals * base)
+        base = s.bases[w.queue, i + offset] if exact else value_at(s.bases, w.queue, i + draw.place, 0.0)
+        curves[w.row, i] = share * (shift + q.arrivals * base)
     if q.rejects_in_outage:
-        refused = curves[line, p.restore_at] - share * q.backlog_before
+        refused = curves[w.row, draw.restore_at] - share * q.backlog_before
         for i in range(first, points):
-            curves[line, i] = max(share * q.backlog_before, curves[line, i] - refused)
+            curves[w.row, i] = max(share * q.backlog_before, curves[w.row, i] - refused)
 
 
 @compiled
@@ -190,61 +147,61 @@ def failing_deliveries(q, rate):
 
 
 @compiled
-def remove_too_old(p, s, line):
+def remove_too_old(s, w):
     """Some of what waited at the trigger may have been too old already. It had come at the rate of the trigger."""
-    lane, w = p.lanes[line], s.lanes[line]
-    q = p.queues[lane.queue]
-    before = q.backlog_before * lane.arrival_share
+    q = s.queues[w.queue]
+    before = q.backlog_before * w.arrival_share
     limit, kind = age_limit(q, False)
     if limit < NO_LIMIT and before > 0.0:
-        w.gone = max(0.0, before - limit * w.early * p.inv)
-        count_removed(s.results[lane.queue], kind, w.gone)
+        w.gone = max(0.0, before - limit * w.early * s.draw.inv)
+        count_removed(q, kind, w.gone)
 
 
 @compiled
-def outage(p, s, line, i):
+def outage(s, w, i):
     """Arrivals, partial service, dead letters and expiry in one step up to where consumers run again."""
-    lane, w = p.lanes[line], s.lanes[line]
-    q, r = p.queues[lane.queue], s.results[lane.queue]
-    now = p.t0 + (i + 1) * p.step
-    known = s.curves[line, i + 1]
-    served = q.served_in_outage_per_min * lane.service_share
-    after = min(w.gone + served * min(p.step, now - p.trigger), known)
-    r.served += after - w.gone
+    draw = s.draw
+    q = s.queues[w.queue]
+    now = draw.t0 + (i + 1) * draw.step
+    known = s.curves[w.row, i + 1]
+    served = q.served_in_outage_per_min * w.service_share
+    after = min(w.gone + served * min(draw.step, now - draw.trigger), known)
+    q.served += after - w.gone
     # An item is dead-lettered when its last delivery fails.
-    dt = min(p.step, now - p.trigger - q.max_receives * q.redelivery_min)
+    dt = min(draw.step, now - draw.trigger - q.max_receives * q.redelivery_min)
     if q.receives_in_outage and dt > 0.0:
-        deliveries = failing_deliveries(q, own_rate(q)) * lane.service_share
+        deliveries = failing_deliveries(q, own_rate(q)) * w.service_share
         dead = min(known - after, min(deliveries, (known - after) / q.redelivery_min) / q.max_receives * dt)
-        r.dead_lettered += dead
+        q.dead_lettered += dead
         after += dead
     limit, kind = age_limit(q, False)
     if limit < NO_LIMIT:
-        floor = value_at(s.curves, line, i + 1 - limit * p.inv, w.early)
+        floor = value_at(s.curves, w.row, i + 1 - limit * draw.inv, w.early)
         if floor > after:
-            count_removed(r, kind, floor - after)
+            count_removed(q, kind, floor - after)
             after = floor
     w.known, w.gone = known, after
 
 
 @compiled
-def supersede(p, s, line):
+def supersede(s, w):
     """At the restore, drop the superseded share of what waits, evenly over its ages."""
-    lane, w, curves = p.lanes[line], s.lanes[line], s.curves
-    q, r = p.queues[lane.queue], s.results[lane.queue]
-    waiting = curves[line, p.restore_at] - w.gone
-    r.backlog_at_restore += waiting
+    draw = s.draw
+    curves = s.curves
+    q = s.queues[w.queue]
+    waiting = curves[w.row, draw.restore_at] - w.gone
+    q.backlog_at_restore += waiting
     share = q.superseded_share
     if share > 0.0:
-        r.superseded += share * waiting
+        q.superseded += share * waiting
         w.early *= 1.0 - share
-        for i in range(p.restore_at):
-            if curves[line, i] > w.gone:
-                curves[line, i] -= share * (curves[line, i] - w.gone)
-        for i in range(p.restore_at, curves.shape[1]):
-            curves[line, i] -= share * waiting
-    w.known = curves[line, p.restore_at]
-    w.scale = TINY * (w.known + q.service_rate_per_min * lane.service_share)
+        for i in range(draw.restore_at):
+            if curves[w.row, i] > w.gone:
+                curves[w.row, i] -= share * (curves[w.row, i] - w.gone)
+        for i in range(draw.restore_at, curves.shape[1]):
+            curves[w.row, i] -= share * waiting
+    w.known = curves[w.row, draw.restore_at]
+    w.scale = TINY * (w.known + q.service_rate_per_min * w.service_share)
 
 
 # Ages, and work that is set aside.
@@ -262,52 +219,49 @@ def age_limit(q, has_capacity):
 
 
 @compiled
-def count_removed(r, kind, items):
+def count_removed(q, kind, items):
     """Count what an age limit removed."""
     if kind == 0:
-        r.expired += items
+        q.expired += items
     elif kind == 1:
-        r.lost_to_retention += items
+        q.lost_to_retention += items
     else:
-        r.discarded_past_deadline += items
+        q.discarded_past_deadline += items
 
 
 @compiled
-def aside_by(p, s, line, place, sideline, now):
+def aside_by(s, w, place, sideline, now):
     """Of the work set aside by the place ``now``, what had arrived by a place of the grid; ``sideline`` in steps."""
-    w = s.lanes[line]
     crossed = place + sideline
-    if crossed <= p.restore_at:
-        return min(w.side_first, max(0.0, value_at(s.curves, line, place, w.early) - w.side_base))
+    if crossed <= s.draw.restore_at:
+        return min(w.side_first, max(0.0, value_at(s.curves, w.row, place, w.early) - w.side_base))
     # What arrived by then and has not been set aside yet is not part of it, and what has been had all arrived by then.
-    return value_at(s.side_curves, line, crossed, 0.0) if crossed < now else w.side_in
+    return value_at(s.curves, w.aside_row, crossed, 0.0) if crossed < now else w.side_in
 
 
 @compiled
-def push(s, line, cell, items):
+def push(s, w, cell, items):
     """Put items that arrived in a cell of the grid on a stack. In a cell they lie evenly from its ``cut`` to its ``crest``."""
-    w = s.lanes[line]
     if w.bottom > w.top:
         w.bottom, w.cut = cell, 0.0
     there = 0.0
     if cell == w.top:
-        there = s.stack[line, cell] * (w.crest - (w.cut if cell == w.bottom else 0.0))
+        there = s.curves[w.stack_row, cell] * (w.crest - (w.cut if cell == w.bottom else 0.0))
     for between in range(w.top + 1, cell):
-        s.stack[line, between] = 0.0
+        s.curves[w.stack_row, between] = 0.0
     if w.top >= w.bottom and w.top < cell:
-        s.stack[line, w.top] *= w.crest
-    s.stack[line, cell] = (there + items) / (1.0 - w.cut if cell == w.bottom and w.cut < 1.0 else 1.0)
+        s.curves[w.stack_row, w.top] *= w.crest
+    s.curves[w.stack_row, cell] = (there + items) / (1.0 - w.cut if cell == w.bottom and w.cut < 1.0 else 1.0)
     w.top, w.crest = cell, 1.0
 
 
 @compiled
-def pop(s, line, items):
+def pop(s, w, items):
     """Take items from the new end of a stack."""
-    w = s.lanes[line]
     while items > 0.0 and w.top >= w.bottom:
-        there = s.stack[line, w.top] * (w.crest - (w.cut if w.top == w.bottom else 0.0))
+        there = s.curves[w.stack_row, w.top] * (w.crest - (w.cut if w.top == w.bottom else 0.0))
         if there > items:
-            w.crest -= items / s.stack[line, w.top]
+            w.crest -= items / s.curves[w.stack_row, w.top]
             return
         items -= there
         w.top -= 1
@@ -315,14 +269,13 @@ def pop(s, line, items):
 
 
 @compiled
-def drop_old(s, line, edge):
+def drop_old(s, w, edge):
     """Take what arrived before a place of the grid from the old end of a stack; gives how much that is."""
-    w = s.lanes[line]
     gone = 0.0
     while w.bottom <= w.top and edge > w.bottom + w.cut:
         end = w.crest if w.bottom == w.top else 1.0
         until = min(end, edge - w.bottom)
-        gone += s.stack[line, w.bottom] * max(0.0, until - w.cut)
+        gone += s.curves[w.stack_row, w.bottom] * max(0.0, until - w.cut)
         if until < end:
             w.cut = until
             break
@@ -332,60 +285,58 @@ def drop_old(s, line, edge):
 
 
 @compiled
-def set_aside(p, s, line, place, limit):
+def set_aside(s, w, place, limit):
     """Move work that has become old to the second queue, unless an age limit removes it before it is that old."""
-    w = s.lanes[line]
-    q = p.queues[p.lanes[line].queue]
+    q = s.queues[w.queue]
     if not (q.fresh_first and q.sideline_after_min < limit):
         return False
-    edge = value_at(s.curves, line, place - q.sideline_after_min * p.inv, w.early)
+    edge = value_at(s.curves, w.row, place - q.sideline_after_min * s.draw.inv, w.early)
     if edge > w.gone:
         if q.stack:
             first = w.gone
-            cell = min(max(0, int(np.ceil(place - TINY)) - 1), s.stack.shape[1] - 1)
+            cell = min(max(0, int(np.ceil(place - TINY)) - 1), s.curves.shape[1] - 1)
             for i in range(max(w.top + 1, 0 if w.side_in <= 0.0 else cell - 1), cell):
-                last = min(edge, s.curves[line, i + 1])
+                last = min(edge, s.curves[w.row, i + 1])
                 if last > first:
-                    push(s, line, i, last - first)
+                    push(s, w, i, last - first)
                     first = last
             if edge > first:
-                push(s, line, cell, edge - first)
+                push(s, w, cell, edge - first)
         w.side_in += edge - w.gone
         w.gone = edge
     return True
 
 
 @compiled
-def discard(p, s, line, place, spare):
+def discard(s, w, place, spare):
     """Discard what is past its deadline now that its turn has come, which takes no time."""
-    lane, w = p.lanes[line], s.lanes[line]
-    q, r = p.queues[lane.queue], s.results[lane.queue]
+    q = s.queues[w.queue]
     limit, kind = age_limit(q, True)
     if kind != 2:
         return
-    floor = value_at(s.curves, line, place - limit * p.inv, w.early)
+    floor = value_at(s.curves, w.row, place - limit * s.draw.inv, w.early)
     if floor > w.gone:
-        r.discarded_past_deadline += floor - w.gone
+        q.discarded_past_deadline += floor - w.gone
         w.gone = floor
     if spare and w.side_in > w.side_out:
         if not q.stack:
-            r.discarded_past_deadline += old_aside(p, s, line, place, limit)
-        elif w.top + w.crest <= place - limit * p.inv + TINY:
+            q.discarded_past_deadline += old_aside(s, w, place, limit)
+        elif w.top + w.crest <= place - limit * s.draw.inv + TINY:
             # The newest is too old, and so is all below it.
-            drop_old(s, line, w.top + 1.0)
-            r.discarded_past_deadline += w.side_in - w.side_out
+            drop_old(s, w, w.top + 1.0)
+            q.discarded_past_deadline += w.side_in - w.side_out
             w.side_out = w.side_in
 
 
 @compiled
-def old_aside(p, s, line, place, limit):
+def old_aside(s, w, place, limit):
     """Take what is older than a limit from what is set aside; gives how much that is."""
-    w = s.lanes[line]
-    q = p.queues[p.lanes[line].queue]
+    draw = s.draw
+    q = s.queues[w.queue]
     if q.stack:
-        gone = min(drop_old(s, line, place - limit * p.inv), w.side_in - w.side_out)
+        gone = min(drop_old(s, w, place - limit * draw.inv), w.side_in - w.side_out)
     else:
-        edge = aside_by(p, s, line, place - limit * p.inv, q.sideline_after_min * p.inv, place)
+        edge = aside_by(s, w, place - limit * draw.inv, q.sideline_after_min * draw.inv, place)
         gone = max(0.0, edge - w.side_out)
     w.side_out += gone
     return gone
@@ -395,82 +346,80 @@ def old_aside(p, s, line, place, limit):
 
 
 @compiled
-def launched_by(p, s, f, at):
+def launched_by(s, g, at):
     """Instances asked for by a time, and how many a minute more; and when that changes next."""
-    cell = int(np.floor((at - p.t0) * p.inv + TINY))
-    if cell < p.restore_at:
+    draw, launches = s.draw, s.launches[g.row]
+    cell = int(np.floor((at - draw.t0) * draw.inv + TINY))
+    if cell < draw.restore_at:
         return 0.0, 0.0, 0.0
-    if cell >= s.asked.shape[1] - 1:
-        return s.asked[f, s.asked.shape[1] - 1], 0.0, np.inf
-    edge = p.t0 + (cell + 1) * p.step
-    if at < s.when[f, cell] - TINY:
-        return s.asked[f, cell], 0.0, min(edge, s.when[f, cell])
-    level = s.asked[f, cell] + s.jump[f, cell] + s.pace[f, cell] * (at - s.when[f, cell])
-    left = s.asked[f, cell + 1] - level
-    if left <= TINY or s.pace[f, cell] <= 0.0:
-        return s.asked[f, cell + 1], 0.0, edge
-    return level, s.pace[f, cell], min(edge, at + left / s.pace[f, cell])
+    if cell >= launches.shape[0] - 1:
+        return launches[launches.shape[0] - 1].asked, 0.0, np.inf
+    here, following = launches[cell], launches[cell + 1].asked
+    edge = draw.t0 + (cell + 1) * draw.step
+    if at < here.when - TINY:
+        return here.asked, 0.0, min(edge, here.when)
+    level = here.asked + here.jump + here.pace * (at - here.when)
+    left = following - level
+    if left <= TINY or here.pace <= 0.0:
+        return following, 0.0, edge
+    return level, here.pace, min(edge, at + left / here.pace)
 
 
 @compiled
-def move_fleet(p, s, f, i, now, removing):
+def move_fleet(s, g, i, now, removing):
     """Removals and launches of one step of the grid; tells whether the fleet may serve more or less now."""
-    fleet, g = p.fleets[f], s.fleets[f]
     if g.settled:
         return False
-    step = p.step
-    impaired = min(step, max(0.0, fleet.launches_from_min - now))
-    if i == p.restore_at:
-        s.asked[f, i] = 0.0
-    s.asked[f, i + 1] = s.asked[f, i]
-    s.jump[f, i] = s.pace[f, i] = 0.0
-    s.when[f, i] = now
-    started, _, _ = launched_by(p, s, f, now - fleet.start_delay_min)
+    step, here, following = s.draw.step, s.launches[g.row, i], s.launches[g.row, i + 1]
+    impaired = min(step, max(0.0, g.launches_from_min - now))
+    if i == s.draw.restore_at:
+        here.asked = 0.0
+    following.asked = here.asked
+    here.jump = here.pace = 0.0
+    here.when = now
+    started, _, _ = launched_by(s, g, now - g.start_delay_min)
     g.removed += g.removal * step
-    serving = fleet.running - g.removed + started
+    serving = g.running - g.removed + started
     g.removal, g.since = 0.0, now
-    if removing and fleet.automation_active:
-        left = max(min(serving, fleet.removal_floor), serving - fleet.removal_per_min * impaired)
+    if removing and g.automation_active:
+        left = max(min(serving, g.removal_floor), serving - g.removal_per_min * impaired)
         g.removal = (serving - left) / step
         serving = left
-    s.when[f, i] = now + impaired
-    asked = 0.0
+    here.when = now + impaired
     if impaired < step:
-        missing = max(0.0, fleet.needed - serving - (s.asked[f, i] - started))
-        s.jump[f, i] = min(missing, min(g.bucket, g.requests))
-        available = g.bucket + fleet.launch_per_min * (step - impaired)
-        requested = g.requests + fleet.request_per_min * (step - impaired)
+        missing = max(0.0, g.needed - serving - (here.asked - started))
+        here.jump = min(missing, min(g.bucket, g.requests))
+        available = g.bucket + g.launch_per_min * (step - impaired)
+        requested = g.requests + g.request_per_min * (step - impaired)
         most = min(available, requested)
         asked = min(missing, most)
-        s.pace[f, i] = (most - s.jump[f, i]) / (step - impaired) if most < NO_LIMIT else 0.0
-        g.bucket = min(fleet.launch_burst, available - asked)
-        g.requests = min(fleet.request_burst, requested - asked)
-    s.asked[f, i + 1] = s.asked[f, i] + asked
-    is_whole = serving >= fleet.needed * (1.0 - TINY) and s.asked[f, i + 1] - started <= TINY
-    if impaired <= 0.0 and is_whole and g.full:
-        g.settled = True
+        here.pace = (most - here.jump) / (step - impaired) if most < NO_LIMIT else 0.0
+        g.bucket = min(g.launch_burst, available - asked)
+        g.requests = min(g.request_burst, requested - asked)
+        following.asked = here.asked + asked
+    is_whole = serving >= g.needed * (1.0 - TINY) and following.asked - started <= TINY
+    g.settled = impaired <= 0.0 and is_whole and g.full
     return True
 
 
 @compiled
-def serve_with(p, s, f, now, cell_end):
+def serve_with(s, g, now, cell_end):
     """What share of a fleet serves from now on, and until when."""
-    fleet, g = p.fleets[f], s.fleets[f]
-    level, pace, until = launched_by(p, s, f, now - fleet.start_delay_min)
-    until = min(cell_end, until + fleet.start_delay_min)
+    level, pace, until = launched_by(s, g, now - g.start_delay_min)
+    until = min(cell_end, until + g.start_delay_min)
     whole = np.floor(level + 1e-6)
     end = whole
     if pace > 0.0:
-        if pace * p.step <= FEW:
-            until = min(until, now + max((whole + 1.0 - level) / pace, 1e-6 * p.step))
+        if pace * s.draw.step <= FEW:
+            until = min(until, now + max((whole + 1.0 - level) / pace, 1e-6 * s.draw.step))
         else:
             end = level + pace * (until - now)
             whole = 0.5 * (level + end)
-    kept = fleet.running - g.removed + g.removal * g.since
+    kept = g.running - g.removed + g.removal * g.since
     serving = max(0.0, kept - g.removal * 0.5 * (now + until) + whole)
     g.serving = max(0.0, kept - g.removal * until + end)
-    g.share = min(1.0, serving / fleet.needed) if fleet.needed > 0.0 else 1.0
-    g.full = serving >= fleet.needed - 0.5
+    g.share = min(1.0, serving / g.needed) if g.needed > 0.0 else 1.0
+    g.full = serving >= g.needed - 0.5
     return until
 
 
@@ -478,113 +427,105 @@ def serve_with(p, s, f, now, cell_end):
 
 
 @compiled
-def start_replicas(p, s, u, now):
+def start_replicas(s, q, now):
     """Let the replicas serve whose time has come; gives when the next one does."""
-    c = s.scalers[u]
+    a, memory = s.scalers[q.row], s.memory[q.row]
     following, kept = np.inf, 0
-    for place in range(c.pending):
-        if s.starts[u, place, 0] <= now + TINY:
-            c.serving += s.starts[u, place, 1]
+    for place in range(a.pending):
+        one = memory[place]
+        if one.start <= now + TINY:
+            a.serving += one.starting
         else:
-            s.starts[u, kept, 0], s.starts[u, kept, 1] = s.starts[u, place, 0], s.starts[u, place, 1]
-            following = min(following, s.starts[u, kept, 0])
+            memory[kept].start, memory[kept].starting = one.start, one.starting
+            following = min(following, one.start)
             kept += 1
-    c.pending = kept
+    a.pending = kept
     return following
 
 
 @compiled
-def changed_in(s, u, since):
+def changed_in(a, memory, since):
     """Replicas added and removed after a time."""
     added, taken = 0.0, 0.0
-    c = s.scalers[u]
-    for place in range(max(0, c.moves - RING), c.moves):
-        if s.moves[u, place % RING, 0] > since + TINY:
-            count = s.moves[u, place % RING, 1]
-            if count > 0.0:
-                added += count
-            else:
-                taken -= count
+    for place in range(max(0, a.moves - RING), a.moves):
+        one = memory[place % RING]
+        if one.moved > since + TINY:
+            added += max(0.0, one.move)
+            taken += max(0.0, -one.move)
     return added, taken
 
 
 @compiled
-def wish(p, s, u, age):
+def wish(a, q, age):
     """Replicas that the metric asks for now."""
-    a, c = p.scalers[u], s.scalers[u]
-    o = s.queues[u]
-    if c.wanted <= 0.0:
+    if a.wanted <= 0.0:
         return 0.0
     if a.metric == 0:
-        ratio = o.waiting / (a.target * c.wanted)
+        ratio = q.waiting / (a.target * a.wanted)
     elif a.metric == 1:
         ratio = age / a.target
     else:
-        ratio = o.busy / a.target
-        if ratio > 1.0 + a.tolerance and c.serving < c.wanted:
+        ratio = q.busy / a.target
+        if ratio > 1.0 + a.tolerance and a.serving < a.wanted:
             # Those that do not serve yet count as idle.
-            ratio *= c.serving / c.wanted
+            ratio *= a.serving / a.wanted
             if ratio < 1.0:
-                return c.wanted
+                return a.wanted
     if abs(ratio - 1.0) <= a.tolerance + TINY:
-        return c.wanted
-    return np.ceil(c.wanted * ratio - 1e-6)
+        return a.wanted
+    return np.ceil(a.wanted * ratio - 1e-6)
 
 
 @compiled
-def look_at_replicas(p, s, u, now, age):
+def look_at_replicas(s, q, now, age):
     """One look of an autoscaler: what it wants, within its windows and policies."""
-    a, c = p.scalers[u], s.scalers[u]
-    wanted = min(a.most, max(a.least, wish(p, s, u, age)))
-    s.wishes[u, c.wishes % RING, 0], s.wishes[u, c.wishes % RING, 1] = now, wanted
-    c.wishes += 1
+    a, memory = s.scalers[q.row], s.memory[q.row]
+    wanted = min(a.most, max(a.least, wish(a, q, age)))
+    memory[a.wishes % RING].looked, memory[a.wishes % RING].wish = now, wanted
+    a.wishes += 1
     up = down = wanted
-    for place in range(max(0, c.wishes - RING), c.wishes):
-        at, earlier = s.wishes[u, place % RING, 0], s.wishes[u, place % RING, 1]
-        if at > now - a.up_window_min - TINY:
-            up = min(up, earlier)
-        if at > now - a.down_window_min - TINY:
-            down = max(down, earlier)
-    steady = c.wanted
-    if steady < up:
-        steady = up
-    if steady > down:
-        steady = down
-    if steady > c.wanted:
-        added, taken = changed_in(s, u, now - a.up_period_min)
-        base = c.wanted - added + taken
+    for place in range(max(0, a.wishes - RING), a.wishes):
+        one = memory[place % RING]
+        if one.looked > now - a.up_window_min - TINY:
+            up = min(up, one.wish)
+        if one.looked > now - a.down_window_min - TINY:
+            down = max(down, one.wish)
+    steady = min(down, max(up, a.wanted))
+    if steady > a.wanted:
+        added, taken = changed_in(a, memory, now - a.up_period_min)
+        base = a.wanted - added + taken
         steady = min(
-            steady, max(c.wanted, max(base + a.up_replicas, np.ceil(base * (1.0 + 0.01 * a.up_percent) - TINY)))
+            steady, max(a.wanted, max(base + a.up_replicas, np.ceil(base * (1.0 + 0.01 * a.up_percent) - TINY)))
         )
-    elif steady < c.wanted:
-        added, taken = changed_in(s, u, now - a.down_period_min)
-        base = c.wanted - added + taken
+    elif steady < a.wanted:
+        added, taken = changed_in(a, memory, now - a.down_period_min)
+        base = a.wanted - added + taken
         least = min(base - a.down_replicas, np.floor(base * (1.0 - 0.01 * a.down_percent) + TINY))
-        steady = max(steady, min(c.wanted, least))
+        steady = max(steady, min(a.wanted, least))
     steady = min(a.most, max(a.least, steady))
-    more = steady - c.wanted
+    more = steady - a.wanted
     if more == 0.0:
         return False
-    s.moves[u, c.moves % RING, 0], s.moves[u, c.moves % RING, 1] = now, more
-    c.moves += 1
+    memory[a.moves % RING].moved, memory[a.moves % RING].move = now, more
+    a.moves += 1
     if more > 0.0:
-        soon = min(more, max(0.0, a.fits_on_nodes - c.wanted))
+        soon = min(more, max(0.0, a.fits_on_nodes - a.wanted))
         for late in range(2):
             count = more - soon if late else soon
-            if count > 0.0 and c.pending < RING:
-                s.starts[u, c.pending, 0] = now + a.start_min + late * a.node_min
-                s.starts[u, c.pending, 1] = count
-                c.pending += 1
+            if count > 0.0 and a.pending < RING:
+                memory[a.pending].start = now + a.start_min + late * a.node_min
+                memory[a.pending].starting = count
+                a.pending += 1
     else:
         fewer = -more
-        while fewer > 0.0 and c.pending > 0:
-            count = min(fewer, s.starts[u, c.pending - 1, 1])
-            s.starts[u, c.pending - 1, 1] -= count
+        while fewer > 0.0 and a.pending > 0:
+            count = min(fewer, memory[a.pending - 1].starting)
+            memory[a.pending - 1].starting -= count
             fewer -= count
-            if s.starts[u, c.pending - 1, 1] <= 0.0:
-                c.pending -= 1
-        c.serving = max(0.0, c.serving - fewer)
-    c.wanted = steady
+            if memory[a.pending - 1].starting <= 0.0:
+                a.pending -= 1
+        a.serving = max(0.0, a.serving - fewer)
+    a.wanted = steady
     return True
 
 
@@ -625,13 +566,12 @@ def held_to(q, room, lift):
 
 
 @compiled
-def bound_queue(p, s, u, now, stage):
+def bound_queue(s, q, now, stage):
     """The least of what bounds the consumers of a queue together, but for ramp and batches."""
-    q, o = p.queues[u], s.queues[u]
     limit, bound = q.service_rate_per_min, SERVICE
-    if o.in_service < 1.0:
-        limit, bound = limit * o.in_service, FLEET
-    share = course_value(p, q.course, now)
+    if q.in_service < 1.0:
+        limit, bound = limit * q.in_service, FLEET
+    share = course_value(s.steps, q, now)
     if share != 1.0:
         limit, bound = limit * share, COURSE
     if q.cap_per_min < limit:
@@ -642,32 +582,31 @@ def bound_queue(p, s, u, now, stage):
         limit, bound = q.consumers_per_min, CONSUMERS
     if q.pool_per_min < limit:
         limit, bound = q.pool_per_min, POOL
-    if p.scalers[u].on and s.scalers[u].serving * p.scalers[u].rate_each_per_min < limit:
-        limit, bound = s.scalers[u].serving * p.scalers[u].rate_each_per_min, SCALER
-    o.free = own_rate(q)
-    room = o.room
+    a = s.scalers[q.row]
+    if a.on and a.serving * a.rate_each_per_min < limit:
+        limit, bound = a.serving * a.rate_each_per_min, SCALER
+    q.free = own_rate(q)
+    room = q.room
     if stage < 4:
-        room = held_to(q, min(p.admission[0].floor_share * o.free, share_of(p, s, u, False)), 0.0)
+        room = held_to(q, min(s.draw.floor_share * q.free, share_of(s, q, False)), 0.0)
     if room < limit:
         limit, bound = room, ADMISSION
-    o.limit, o.bound = limit, bound
+    q.limit, q.bound = limit, bound
 
 
 @compiled
-def set_rate(p, s, line, now):
+def set_rate(w, q, restored, now):
     """What the consumers of a lane can do from now on, and how that grows; gives the minutes for which it grows."""
-    lane, w = p.lanes[line], s.lanes[line]
-    q, o = p.queues[lane.queue], s.queues[lane.queue]
-    share = lane.service_share
-    limit, w.bound = o.limit * share, o.bound
-    if lane.batches_per_min < limit:
-        limit, w.bound = lane.batches_per_min, BATCHES
+    share = w.service_share
+    limit, w.bound = q.limit * share, q.bound
+    if w.batches_per_min < limit:
+        limit, w.bound = w.batches_per_min, BATCHES
     alone, slope = np.inf, 0.0
-    if s.plan[0].restored and q.ramp_start < NO_LIMIT:
+    if restored and q.ramp_start < NO_LIMIT:
         alone, slope = (q.ramp_start + q.ramp_slope * now) * share, q.ramp_slope * share
         if q.ramp_top * share < limit:
             limit, w.bound = q.ramp_top * share, RAMP
-    free = min(o.free * share, min(alone, lane.batches_per_min))
+    free = min(q.free * share, min(alone, w.batches_per_min))
     w.held = min(alone, limit) < free * (1.0 - TINY)
     w.rate, w.slope = min(alone, limit), 0.0
     if alone < limit:
@@ -682,9 +621,8 @@ def set_rate(p, s, line, now):
 
 
 @compiled
-def set_demand(p, s, line, span, stage):
+def set_demand(draw, w, span):
     """What the consumers of a lane take."""
-    w = s.lanes[line]
     mean = w.rate + 0.5 * w.slope * span
     w.keeps_up = w.rate >= w.coming * (1.0 - TINY)
     w.waits = w.known - w.gone > w.scale or (w.slope > 0.0 and not w.keeps_up)
@@ -695,31 +633,27 @@ def set_demand(p, s, line, span, stage):
         w.live = mean
         return
     w.live = min(mean, w.coming)
-    if s.plan[0].restored and stage >= 5 and w.side_in - w.side_out > w.scale:
+    if draw.restored and draw.stage >= 5 and w.side_in - w.side_out > w.scale:
         spare = mean - w.live
         w.side = spare if spare > TINY * mean else 0.0
-        if stage < NORMAL:
-            w.side = min(w.side, p.admission[0].replay_share * mean)
+        if draw.stage < NORMAL:
+            w.side = min(w.side, draw.replay_share * mean)
 
 
 # Dependencies.
 
 
 @compiled
-def slowed(p, s, line, failing, timed):
+def slowed(w, q, failing, timed):
     """Live and sidelined work that consumers take when a share of it fails; ``timed``: failures take a time-out.
 
     Consumers are a closed loop: who waits for a time-out or a backoff takes nothing else.
     """
-    w = s.lanes[line]
-    u = p.lanes[line].queue
-    q = p.queues[u]
     if q.item_min <= 0.0 or failing <= 0.0:
         return w.live, w.side
-    attempts = s.queues[u].attempts
-    more = q.backoff_min * (attempts - 1.0) / (q.attempts_failing - 1.0) if q.attempts_failing > 1.0 else 0.0
+    more = q.backoff_min * (q.attempts - 1.0) / (q.attempts_failing - 1.0) if q.attempts_failing > 1.0 else 0.0
     if timed:
-        more += attempts * q.timeout_min
+        more += q.attempts * q.timeout_min
     factor = q.item_min / (q.item_min + failing * more)
     if w.waits:
         return w.live * factor, w.side * factor
@@ -730,76 +664,54 @@ def slowed(p, s, line, failing, timed):
 
 
 @compiled
-def last_call(p, k):
-    """The last place at which any queue calls a dependency; the first where none does."""
-    last = 0
-    for u in range(p.calls.shape[0]):
-        for c in range(p.calls.shape[1]):
-            if p.calls[u, c] == k:
-                last = max(last, c)
-    return last
+def add_loads(s):
+    """What is asked of every dependency, in requests and in attempts, while calls succeed and while they fail.
 
-
-@compiled
-def passes(p, s, u, c):
-    """What share of a queue's items reaches its call ``c``: in series, what the calls before it serve."""
-    share = 1.0
-    if not p.queues[u].fan_out:
-        for earlier in range(c):
-            share *= s.dependencies[p.calls[u, earlier]].passing
-    return share
-
-
-@compiled
-def add_loads(p, s):
-    """What is asked of every dependency, in requests and in attempts, while calls succeed and while they fail."""
-    for k in range(s.dependencies.shape[0]):
-        x = s.dependencies[k]
+    In series a call sees what those before it serve.
+    """
+    for x in s.dependencies:
         x.load = x.slow = x.base
         x.failing = x.each * x.base
-    for line in range(p.lanes.shape[0]):
-        u = p.lanes[line].queue
-        w = s.lanes[line]
-        live, side = slowed(p, s, line, 1.0, True)
-        for c in range(p.calls.shape[1]):
-            k = p.calls[u, c]
-            if k < 0:
-                break
-            calls = p.per_item[u, c] * passes(p, s, u, c)
-            x = s.dependencies[k]
+    for w in s.lanes:
+        q, reach = s.queues[w.queue], 1.0
+        live, side = slowed(w, q, 1.0, True)
+        for call in s.calls[q.first_call : q.end_call]:
+            x, calls = s.dependencies[call.dependency], call.per_item * reach
             x.load += calls * (w.live + w.side)
             x.slow += calls * (live + side)
-            x.failing += calls * (live + side) * s.queues[u].attempts
+            x.failing += calls * (live + side) * q.attempts
+            if not q.fan_out:
+                reach *= x.passing
 
 
 @compiled
-def asked_of(p, s, k, passing, timed):
+def asked_of(s, x, passing, timed):
     """Requests and attempts at a dependency that serves such a share of them."""
-    x = s.dependencies[k]
     requests = x.base
     attempts = x.base * x.each
-    for line in range(p.lanes.shape[0]):
-        u = p.lanes[line].queue
-        for c in range(p.calls.shape[1]):
-            if p.calls[u, c] != k:
-                continue
-            live, side = slowed(p, s, line, 1.0 - passing, timed)
-            calls = p.per_item[u, c] * passes(p, s, u, c) * (live + side)
-            requests += calls
-            attempts += calls * s.queues[u].attempts
+    for w in s.lanes:
+        q, reach = s.queues[w.queue], 1.0
+        for call in s.calls[q.first_call : q.end_call]:
+            if call.dependency == x.row:
+                live, side = slowed(w, q, 1.0 - passing, timed)
+                calls = call.per_item * reach * (live + side)
+                requests += calls
+                attempts += calls * q.attempts
+            if not q.fan_out:
+                reach *= s.dependencies[call.dependency].passing
     return requests, attempts
 
 
 @compiled
-def share_served(p, s, k, most, timed):
+def share_served(s, x, most, timed):
     """What share of the requests is served if so many a minute can be: consumers take less the more of them fail."""
     low, high = 0.0, 1.0
-    requests, _ = asked_of(p, s, k, 1.0, timed)
+    requests, _ = asked_of(s, x, 1.0, timed)
     if requests <= most:
         return 1.0
     for _ in range(40):
         middle = 0.5 * (low + high)
-        requests, _ = asked_of(p, s, k, middle, timed)
+        requests, _ = asked_of(s, x, middle, timed)
         if requests * middle > most:
             high = middle
         else:
@@ -808,101 +720,90 @@ def share_served(p, s, k, most, timed):
 
 
 @compiled
-def judge(p, s, k, now):
+def judge(s, x, now):
     """Whether a dependency is down or rejects, given its load. It goes down over its capacity, and heals when attempts fit in
     again and those in flight are worked off."""
-    d, x, r = p.dependencies[k], s.dependencies[k], s.depend[k]
     capacity = x.capacity
     x.working_off = 0.0
     counts = x.failing if x.collapsed else x.load
     if capacity > 0.0:
-        r.margin_share = min(r.margin_share, abs(counts / capacity - 1.0))
-    limit = d.throttle_per_min if d.collapses else min(d.throttle_per_min, capacity)
+        x.margin_share = min(x.margin_share, abs(counts / capacity - 1.0))
+    limit = x.throttle_per_min if x.collapses else min(x.throttle_per_min, capacity)
     saturated = False
-    if not x.collapsed and d.collapses and x.load + x.burst > capacity * (1.0 + TINY):
+    if not x.collapsed and x.collapses and x.load + x.burst > capacity * (1.0 + TINY):
         if x.burst > 0.0 or x.failing > capacity * (1.0 + TINY):
             x.collapsed = True
             x.fresh_flight = x.burst > 0.0
-            r.healed_at_min = -1.0
+            x.healed_at_min = -1.0
         else:
             # Consumers that wait for answers hold themselves back: it works at its capacity.
             saturated = True
             limit = min(limit, capacity)
     if x.collapsed:
         x.passing, x.attempts, x.served = 0.0, x.failing, 0.0
-        if d.goodput_share > 0.0:
-            x.passing = share_served(p, s, k, d.goodput_share * capacity, True)
-            requests, x.attempts = asked_of(p, s, k, x.passing, True)
+        if x.goodput_share > 0.0:
+            x.passing = share_served(s, x, x.goodput_share * capacity, True)
+            requests, x.attempts = asked_of(s, x, x.passing, True)
             x.served = x.passing * requests
         if x.attempts > capacity * (1.0 + TINY):
-            x.in_flight = x.attempts * d.timeout_min
+            x.in_flight = x.attempts * x.timeout_min
             x.fresh_flight = False
             return
         if x.fresh_flight:
-            x.in_flight = max(capacity, x.attempts) * d.timeout_min
+            x.in_flight = max(capacity, x.attempts) * x.timeout_min
             x.fresh_flight = False
         x.working_off = capacity - x.attempts
         if x.in_flight > TINY * capacity and x.working_off > TINY * capacity:
             return
         x.collapsed = False
         x.working_off = x.in_flight = 0.0
-        r.healed_at_min = now
-        if d.collapses and x.load > capacity * (1.0 + TINY):
+        x.healed_at_min = now
+        if x.collapses and x.load > capacity * (1.0 + TINY):
             saturated = True
             limit = min(limit, capacity)
     x.passing, x.attempts, x.served = 1.0, x.load, x.load
     if x.load > limit * (1.0 + TINY):
-        x.passing = share_served(p, s, k, limit, False)
-        requests, _ = asked_of(p, s, k, x.passing, False)
+        x.passing = share_served(s, x, limit, False)
+        requests, _ = asked_of(s, x, x.passing, False)
         x.served = x.attempts = min(limit, requests)
         if not saturated and x.passing < 1.0:
             tries = x.failing / x.slow if x.slow > 0.0 else 1.0
             x.attempts = limit / (1.0 - (1.0 - x.passing) ** (1.0 / tries)) if x.passing > 0.0 else x.failing
-            if d.collapses and x.attempts > capacity * (1.0 + TINY):
+            if x.collapses and x.attempts > capacity * (1.0 + TINY):
                 x.collapsed = True
-                r.healed_at_min = -1.0
+                x.healed_at_min = -1.0
                 x.passing, x.attempts, x.served = 0.0, x.failing, 0.0
-                x.in_flight = x.attempts * d.timeout_min
+                x.in_flight = x.attempts * x.timeout_min
 
 
 @compiled
-def share_out(p, s):
+def share_out(s):
     """What succeeds where a dependency does not serve all: in a collapse control traffic first, then fresh, then queues in their
     order; where it rejects, the same share of all."""
-    for k in range(s.dependencies.shape[0]):
-        x = s.dependencies[k]
+    for x in s.dependencies:
         x.fresh_ok = x.fresh
         if x.collapsed:
             x.fresh_ok = min(x.fresh, max(0.0, x.served - (x.base - x.fresh)))
         elif x.passing < 1.0:
             x.fresh_ok = x.fresh * x.passing
-    for line in range(p.lanes.shape[0]):
-        u, w = p.lanes[line].queue, s.lanes[line]
-        passing, timed = 1.0, False
-        for c in range(p.calls.shape[1]):
-            k = p.calls[u, c]
-            if k < 0:
-                break
-            x = s.dependencies[k]
+    for w in s.lanes:
+        q, passing, timed = s.queues[w.queue], 1.0, False
+        for call in s.calls[q.first_call : q.end_call]:
+            x = s.dependencies[call.dependency]
             passing *= x.passing
             timed |= x.collapsed
-        s.queues[u].passing = passing
         if passing >= 1.0 and not timed:
             continue
         w.fails, w.timed = True, timed
-        live, side = slowed(p, s, line, 1.0 - passing, timed)
+        live, side = slowed(w, q, 1.0 - passing, timed)
         w.live_ok, w.side_ok = live, side
-        for c in range(p.calls.shape[1]):
-            k = p.calls[u, c]
-            if k < 0:
-                break
-            x, per_item = s.dependencies[k], p.per_item[u, c]
+        for call in s.calls[q.first_call : q.end_call]:
+            x = s.dependencies[call.dependency]
             if x.collapsed:
                 left = x.served - (x.base - x.fresh) - x.fresh_ok
-                for other in range(line):
-                    if calls_of(p, p.lanes[other].queue, k) > 0.0:
-                        left -= calls_of(p, p.lanes[other].queue, k) * (s.lanes[other].live_ok + s.lanes[other].side_ok)
-                left = max(0.0, left) / per_item
+                for other in s.lanes[: w.row]:
+                    left -= calls_of(s, s.queues[other.queue], x) * (other.live_ok + other.side_ok)
+                left = max(0.0, left) / call.per_item
                 w.live_ok = min(w.live_ok, left)
                 w.side_ok = min(w.side_ok, left - w.live_ok)
             else:
@@ -912,116 +813,105 @@ def share_out(p, s):
 
 
 @compiled
-def calls_of(p, u, k):
+def calls_of(s, q, x):
     """Calls of a dependency that an item of a queue makes."""
-    for c in range(p.calls.shape[1]):
-        if p.calls[u, c] == k:
-            return p.per_item[u, c]
+    for call in s.calls[q.first_call : q.end_call]:
+        if call.dependency == x.row:
+            return call.per_item
     return 0.0
 
 
 @compiled
-def charge_pools(p, s):
+def charge_pools(s):
     """What failing requests take from the quotas of those who make them, and what successes bring back."""
-    for place in range(s.pools.shape[0]):
-        s.pools[place].burn = s.pools[place].earn = 0.0
-    for k in range(s.dependencies.shape[0]):
-        x, pool = s.dependencies[k], s.pools[k]
+    for pool in s.pools:
+        pool.burn = pool.earn = 0.0
+    for x in s.dependencies:
+        pool = s.pools[x.row]
         if x.collapsed or x.passing < 1.0:
             pool.burn += (x.each - 1.0) * x.base * (1.0 if x.collapsed else 1.0 - x.passing)
         else:
             pool.earn += x.base
-    for line in range(p.lanes.shape[0]):
-        u, w = p.lanes[line].queue, s.lanes[line]
-        place = p.queues[u].pool
-        if place < 0:
+    for w in s.lanes:
+        q = s.queues[w.queue]
+        if q.pool < 0:
             continue
+        pool, calls = s.pools[q.pool], 0.0
+        for call in s.calls[q.first_call : q.end_call]:
+            calls += call.per_item
         if not w.fails:
-            s.pools[place].earn += calls_all(p, u) * (w.live + w.side)
+            pool.earn += calls * (w.live + w.side)
         else:
             failing = w.live_fails + w.side_fails
             if w.timed:
                 # In a collapse every request is tried so often, those that succeed in the end too.
                 failing += w.live_ok + w.side_ok
-            s.pools[place].burn += (s.queues[u].attempts - 1.0) * calls_all(p, u) * failing
+            pool.burn += (q.attempts - 1.0) * calls * failing
 
 
 @compiled
-def calls_all(p, u):
-    """Calls that an item of a queue makes."""
-    total = 0.0
-    for c in range(p.calls.shape[1]):
-        if p.calls[u, c] >= 0:
-            total += p.per_item[u, c]
-    return total
-
-
-@compiled
-def move_dependency(p, s, k, dt, fills):
+def move_dependency(s, x, dt, fills):
     """Cache, flights and tallies of a stretch; tells whether the load changes by itself."""
-    d, x, r = p.dependencies[k], s.dependencies[k], s.depend[k]
-    if dt > TINY * p.step:
-        r.peak_attempts_per_min = max(r.peak_attempts_per_min, x.attempts)
-    r.direct += (x.fresh + x.shed) * dt
-    r.shed += x.shed * dt
-    r.direct_served += x.fresh_ok * dt
-    r.failed_direct += (x.fresh - x.fresh_ok) * dt
+    if dt > TINY * s.draw.step:
+        x.peak_attempts_per_min = max(x.peak_attempts_per_min, x.attempts)
+    x.direct += (x.fresh + x.held) * dt
+    x.shed += x.held * dt
+    x.direct_served += x.fresh_ok * dt
+    x.failed_direct += (x.fresh - x.fresh_ok) * dt
     if x.collapsed:
-        r.time_collapsed_min += dt
+        x.time_collapsed_min += dt
         if x.working_off > 0.0:
             left = x.in_flight - x.working_off * dt
             x.in_flight = left if left > TINY * x.capacity else 0.0
             return x.in_flight <= 0.0
         return False
     if x.control_left > 0.0:
-        left = x.control_left - d.control_catch_up_per_min * dt
-        x.control_left = left if left > TINY * d.control_backlog else 0.0
+        left = x.control_left - x.control_catch_up_per_min * dt
+        x.control_left = left if left > TINY * x.control_backlog else 0.0
         if x.control_left <= 0.0:
             return True
-    if fills and d.cache_fill_min > 0.0 and x.hit != d.hit_at_rest:
-        x.hit = d.hit_at_rest + (x.hit - d.hit_at_rest) * np.exp(-dt / d.cache_fill_min)
+    if fills and x.cache_fill_min > 0.0 and x.hit != x.hit_at_rest:
+        x.hit = x.hit_at_rest + (x.hit - x.hit_at_rest) * np.exp(-dt / x.cache_fill_min)
         return True
     return False
 
 
 @compiled
-def move_pools(p, s, dt):
+def move_pools(s, dt):
     """Quotas after a stretch."""
-    for place in range(s.pools.shape[0]):
-        pool, row = s.pools[place], p.pools[place]
+    for pool in s.pools:
         if pool.burn > 0.0:
             if not pool.limited and pool.tokens < NO_LIMIT:
                 left = pool.tokens - pool.burn * dt
-                pool.tokens = left if left > TINY * row.retry_tokens else 0.0
+                pool.tokens = left if left > TINY * pool.retry_tokens else 0.0
         elif pool.earn > 0.0:
-            pool.tokens = min(row.retry_tokens, pool.tokens + pool.earn * row.refill_per_success * dt)
+            pool.tokens = min(pool.retry_tokens, pool.tokens + pool.earn * pool.refill_per_success * dt)
 
 
 # Queues.
 
 
 @compiled
-def time_to_clear_stack(p, s, line, place):
+def time_to_clear_stack(s, w, place):
     """Minutes until a stack is empty, or its newest item past its deadline: served from one end, it ages at the other."""
-    w = s.lanes[line]
-    q = p.queues[p.lanes[line].queue]
+    draw = s.draw
+    q = s.queues[w.queue]
     ageing, wait = 0.0, np.inf
     if w.bottom <= w.top:
         limit, _ = age_limit(q, False)
-        if limit < NO_LIMIT and place - limit * p.inv >= w.bottom:
-            ageing = s.stack[line, w.bottom] * p.inv
-        if q.deadline_min < NO_LIMIT and s.stack[line, w.top] > 0.0:
-            gap = w.top + w.crest - place + q.deadline_min * p.inv
-            in_cell = w.crest * s.stack[line, w.top] / w.side
-            wait = max(TINY * p.step, min(gap / (p.inv + w.side / s.stack[line, w.top]), in_cell))
+        if limit < NO_LIMIT and place - limit * draw.inv >= w.bottom:
+            ageing = s.curves[w.stack_row, w.bottom] * draw.inv
+        if q.deadline_min < NO_LIMIT and s.curves[w.stack_row, w.top] > 0.0:
+            gap = w.top + w.crest - place + q.deadline_min * draw.inv
+            in_cell = w.crest * s.curves[w.stack_row, w.top] / w.side
+            wait = max(TINY * draw.step, min(gap / (draw.inv + w.side / s.curves[w.stack_row, w.top]), in_cell))
     return min(wait, (w.side_in - w.side_out) / (w.side + ageing))
 
 
 @compiled
-def time_to_change(p, s, line, place):
+def time_to_change(s, w, place):
     """Minutes until one of the two queues of a lane runs empty at the rates of this stretch."""
-    w = s.lanes[line]
-    q = p.queues[p.lanes[line].queue]
+    q = s.queues[w.queue]
     if w.waits:
         live = max(0.0, w.known - w.gone)
         if w.fails:
@@ -1037,29 +927,29 @@ def time_to_change(p, s, line, place):
             return time_to_clear(side, w.side_ok + w.side_fails / q.max_receives, 0.0)
         if w.slope > 0.0:
             return time_to_clear(side, w.rate - w.coming, w.slope)
-        return time_to_clear_stack(p, s, line, place) if q.stack else side / w.side
+        return time_to_clear_stack(s, w, place) if q.stack else side / w.side
     return np.inf
 
 
 @compiled
-def time_to_outpace(p, s, line, place):
+def time_to_outpace(s, w, place):
     """Minutes until a ramp serves faster than work becomes too old to wait where it does, if it does not yet."""
-    w = s.lanes[line]
-    q = p.queues[p.lanes[line].queue]
+    draw = s.draw
+    q = s.queues[w.queue]
     limit, _ = age_limit(q, True)
-    aside = q.sideline_after_min * p.inv
+    aside = q.sideline_after_min * draw.inv
     if w.waits:
         if q.fresh_first:
             limit = min(limit, q.sideline_after_min)
         if limit >= NO_LIMIT:
             return np.inf
-        old = place - limit * p.inv
-        ageing = (value_at(s.curves, line, old + 1.0, w.early) - value_at(s.curves, line, old, w.early)) * p.inv
+        old = place - limit * draw.inv
+        ageing = (value_at(s.curves, w.row, old + 1.0, w.early) - value_at(s.curves, w.row, old, w.early)) * draw.inv
         rate = w.rate
     elif w.side > 0.0 and limit < NO_LIMIT and not q.stack:
-        old = place - limit * p.inv
-        later = aside_by(p, s, line, old + 1.0, aside, place)
-        ageing = (later - aside_by(p, s, line, old, aside, place)) * p.inv
+        old = place - limit * draw.inv
+        later = aside_by(s, w, old + 1.0, aside, place)
+        ageing = (later - aside_by(s, w, old, aside, place)) * draw.inv
         rate = w.rate - w.coming
     else:
         return np.inf
@@ -1068,15 +958,14 @@ def time_to_outpace(p, s, line, place):
 
 
 @compiled
-def move_lane(p, s, line, i, place, dt):
+def move_lane(s, w, i, place, dt):
     """Service, dead letters, sidelining and expiry of a stretch that ends at ``place``, in step ``i`` of the grid.
 
     Tells whether the lane may now take another course than its rates say.
     """
-    lane, w = p.lanes[line], s.lanes[line]
-    q, r = p.queues[lane.queue], s.results[lane.queue]
+    q = s.queues[w.queue]
     removed = False
-    known = s.curves[line, i + 1] if place == i + 1 else w.known + w.coming * dt
+    known = s.curves[w.row, i + 1] if place == i + 1 else w.known + w.coming * dt
     mean = w.rate + 0.5 * w.slope * dt
     side_waiting = w.side_in - w.side_out
     dead_side = 0.0
@@ -1085,7 +974,7 @@ def move_lane(p, s, line, i, place, dt):
         if q.max_receives < NO_LIMIT:
             dead = min(w.live_fails / q.max_receives * dt, max(0.0, known - w.gone - live))
             dead_side = min(w.side_fails / q.max_receives * dt, side_waiting - side)
-            r.dead_lettered += dead + dead_side
+            q.dead_lettered += dead + dead_side
             w.gone += dead
             w.side_out += dead_side
     else:
@@ -1096,29 +985,29 @@ def move_lane(p, s, line, i, place, dt):
     if w.keeps_up and not w.fails:
         live = known - w.gone
     after = max(w.gone, min(w.gone + live, known))
-    r.served += after - w.gone + side
+    q.served += after - w.gone + side
     w.known, w.gone = known, after
     w.side_out += side
     if q.stack and side + dead_side > 0.0:
-        pop(s, line, side + dead_side)
+        pop(s, w, side + dead_side)
     aside = w.side_in
-    restored = s.plan[0].restored
+    restored = s.draw.restored
     limit, kind = age_limit(q, restored and mean > 0.0)
-    if restored and set_aside(p, s, line, place, limit):
-        s.side_curves[line, i + 1] = w.side_in
+    if restored and set_aside(s, w, place, limit):
+        s.curves[w.aside_row, i + 1] = w.side_in
         removed = w.waits and w.side_in > aside
         limit, kind = age_limit(q, w.side > 0.0 and not q.stack)
         if limit < NO_LIMIT and w.side_in > w.side_out:
-            gone = old_aside(p, s, line, place, limit)
+            gone = old_aside(s, w, place, limit)
             if gone > 0.0:
-                count_removed(r, kind, gone)
+                count_removed(q, kind, gone)
                 removed = True
     else:
-        s.side_curves[line, i + 1] = w.side_in
+        s.curves[w.aside_row, i + 1] = w.side_in
         if limit < NO_LIMIT:
-            floor = value_at(s.curves, line, place - limit * p.inv, w.early)
+            floor = value_at(s.curves, w.row, place - limit * s.draw.inv, w.early)
             if floor > w.gone:
-                count_removed(r, kind, floor - w.gone)
+                count_removed(q, kind, floor - w.gone)
                 w.gone = floor
                 removed = True
     waits = w.known - w.gone > w.scale
@@ -1126,293 +1015,282 @@ def move_lane(p, s, line, i, place, dt):
 
 
 @compiled
-def note_queue(p, s, u, now):
+def note_queue(s, q, now):
     """Keep when fresh age was back and the backlog gone, of all lanes; not if the system around it made it wait again."""
-    r = s.results[u]
+    draw = s.draw
     fresh, empty, again = True, True, False
-    for line in range(p.first_lane[u], p.first_lane[u + 1]):
-        w = s.lanes[line]
+    for w in s.lanes[q.first_lane : q.end_lane]:
         is_fresh = w.keeps_up and not w.fails
         fresh &= is_fresh
         empty &= is_fresh and w.side_in - w.side_out <= w.scale
         again |= w.held or w.fails
-    s.seen[0].fresh &= fresh
-    s.seen[0].empty &= empty
-    if not s.plan[0].restored:
-        s.seen[0].reached = False
+    draw.fresh &= fresh
+    draw.empty &= empty
+    if not draw.restored:
+        draw.reached = False
         return
     if fresh:
-        if r.fresh_age_back_min < 0.0:
-            r.fresh_age_back_min = now
+        if q.fresh_age_back_min < 0.0:
+            q.fresh_age_back_min = now
     elif again:
-        r.fresh_age_back_min = -1.0
+        q.fresh_age_back_min = -1.0
     if empty:
-        if r.drain_min < 0.0:
-            r.drain_min = now
+        if q.drain_min < 0.0:
+            q.drain_min = now
     elif again:
-        r.drain_min = -1.0
-    s.seen[0].reached &= r.fresh_age_back_min >= 0.0 and r.drain_min >= 0.0
+        q.drain_min = -1.0
+    draw.reached &= q.fresh_age_back_min >= 0.0 and q.drain_min >= 0.0
 
 
 @compiled
-def tally(p, s, dt):
+def tally(s, dt):
     """Peaks, and for how long which bound was the least while work waited."""
-    for u in range(s.queues.shape[0]):
+    for q in s.queues:
         waiting, bound = 0.0, 0
-        for line in range(p.first_lane[u], p.first_lane[u + 1]):
-            w = s.lanes[line]
+        for w in s.lanes[q.first_lane : q.end_lane]:
             here = waiting_in(w)
             waiting += here
             if bound == 0 and here > w.scale:
                 bound = DEPENDENCY if w.fails else w.bound
-        s.queues[u].waiting = waiting
-        s.results[u].peak_backlog = max(s.results[u].peak_backlog, waiting)
-        s.bounds[u, bound] += dt
+        q.waiting = waiting
+        q.peak_backlog = max(q.peak_backlog, waiting)
+        q.bounds[bound] += dt
 
 
 # The admission plan.
 
 
 @compiled
-def signal_holds(stage, seen):
+def signal_holds(draw):
     """Whether the signal of an admission step holds: no dependency is down, and what the step itself waits for."""
-    if not seen.healthy:
+    if not draw.healthy:
         return False
-    if stage == 2:
-        return seen.warm
-    if stage == 3:
-        return seen.within
-    if stage == 4:
-        return seen.fresh
-    if stage == 5:
-        return seen.empty
-    if stage == 7:
-        return seen.full
+    if draw.stage == 2:
+        return draw.warm
+    if draw.stage == 3:
+        return draw.within
+    if draw.stage == 4:
+        return draw.fresh
+    if draw.stage == 5:
+        return draw.empty
+    if draw.stage == 7:
+        return draw.full
     return True
 
 
 @compiled
-def change_step(p, s, holds, now):
+def change_step(s, holds, now):
     """Take the next admission step if its time has come, or fall back after a collapse. Gives 1, -1 or 0 for neither."""
-    plan, begun, healthy = s.plan[0], s.begun, s.seen[0].healthy
-    stage = plan.stage
-    if not healthy and stage > 1 and plan.trouble >= p.admission[0].notice_min - TINY:
-        plan.calm = 0.0
+    draw = s.draw
+    begun, healthy = draw.begun, draw.healthy
+    stage = draw.stage
+    if not healthy and stage > 1 and draw.trouble >= draw.notice_min - TINY:
+        draw.calm = 0.0
         back = 1
-        if stage == 7 or (stage == 6 and plan.lift > 0.0):
+        if stage == 7 or (stage == 6 and draw.lift > 0.0):
             # What was lifted last goes first; if that does not heal it, the doors close at the same moment.
             back = 6
-            plan.lift = 0.0
+            draw.lift = 0.0
         else:
-            plan.trouble = 0.0
+            draw.trouble = 0.0
             begun[1] = now
-        plan.stage = back
+        draw.stage = back
         for later in range(back + 1, NORMAL + 1):
             begun[later] = -1.0
         return -1
-    if holds and plan.calm >= p.holds[stage - 1] - TINY:
-        plan.calm = 0.0
-        if stage == 6 and plan.lift < p.admission[0].lifts:
-            plan.lift += 1.0
+    if holds and draw.calm >= draw.holds[stage - 1] - TINY:
+        draw.calm = 0.0
+        if stage == 6 and draw.lift < draw.lifts:
+            draw.lift += 1.0
         else:
-            plan.stage = stage + 1
-            plan.lift = 1.0
+            draw.stage = stage + 1
+            draw.lift = 1.0
             begun[stage + 1] = now
         return 1
     return 0
 
 
 @compiled
-def share_of(p, s, u, left):
+def share_of(s, q, left):
     """What a queue gets of the room at its dependencies, by what their consumers can do and as a cap can be.
 
     ``left``: of what queues at rest leave.
     """
-    q = p.queues[u]
-    room = np.inf
-    for c in range(p.calls.shape[1]):
-        k = p.calls[u, c]
-        if k < 0:
-            break
-        x = s.dependencies[k]
+    room, own = np.inf, own_rate(q)
+    for call in s.calls[q.first_call : q.end_call]:
+        x = s.dependencies[call.dependency]
         among = x.draining if left else x.service
-        if own_rate(q) <= 0.0:
+        if own <= 0.0:
             return 0.0
         if among > 0.0:
-            room = min(room, (x.left if left else x.room) * own_rate(q) / among)
+            room = min(room, (x.left if left else x.room) * own / among)
     return held_to(q, room, 0.0) if room < NO_LIMIT else room
 
 
 @compiled
-def look_for_rest(p, s, u, stage):
+def look_for_rest(s, q, stage):
     """Whether a queue has nothing to drain in this step, and its share takes what arrives: others may have the rest."""
-    o = s.queues[u]
-    o.at_rest, o.coming = True, 0.0
-    for line in range(p.first_lane[u], p.first_lane[u + 1]):
-        w = s.lanes[line]
-        o.coming += w.coming
+    q.at_rest, q.coming = True, 0.0
+    for w in s.lanes[q.first_lane : q.end_lane]:
+        q.coming += w.coming
         if w.known - w.gone > w.scale or (stage >= 5 and w.side_in - w.side_out > w.scale):
-            o.at_rest = False
-    if o.coming > share_of(p, s, u, False):
-        o.at_rest = False
+            q.at_rest = False
+    if q.coming > share_of(s, q, False):
+        q.at_rest = False
 
 
 @compiled
-def offer_direct(p, s, k, i, now):
-    """Direct and control traffic of a dependency, its capacity, and what its drains may have."""
-    d, x = p.dependencies[k], s.dependencies[k]
-    stage = s.plan[0].stage
-    x.capacity = d.capacity_per_min * course_value(p, d.course, now)
-    fresh = d.fresh_per_min
-    if p.direct.shape[1] > 0:
-        base = min(p.direct.shape[1] - 1, max(0, i + int(np.floor(p.place))))
-        fresh = fresh * p.direct[k, base] + p.surge[k, max(0, i - p.restore_at)] * (i >= p.restore_at)
-    x.fresh = fresh * (1.0 - x.hit) / (1.0 - d.hit_at_rest)
-    x.shed = 0.0
-    if stage < 3:
-        x.shed, x.fresh = x.fresh, 0.0
-    control = d.control_per_min + (d.control_catch_up_per_min if x.control_left > 0.0 else 0.0)
-    x.base = control + x.fresh
-    pool = s.pools[k]
+def attempts_now(pool, failing, stage):
+    """Attempts of a failing request of those whose retries a pool holds, as long as they do."""
     pool.limited = stage < NORMAL or pool.tokens <= 0.0
-    x.each = min(d.attempts_failing, p.pools[k].sustained_attempts) if pool.limited else d.attempts_failing
-    x.room = x.left = p.admission[0].drain_share * max(0.0, d.room_per_min - control - x.fresh)
+    return min(failing, pool.sustained_attempts) if pool.limited else failing
+
+
+@compiled
+def offer_direct(s, x, i, now):
+    """Direct and control traffic of a dependency, its capacity, and what its drains may have."""
+    draw = s.draw
+    stage = draw.stage
+    x.capacity = x.capacity_per_min * course_value(s.steps, x, now)
+    fresh = x.fresh_per_min
+    if s.direct.shape[2] > 0:
+        base = min(s.direct.shape[2] - 1, max(0, i + int(np.floor(draw.place))))
+        since = max(0, i - draw.restore_at)
+        fresh = fresh * s.direct[0, x.row, base] + s.direct[1, x.row, since] * (i >= draw.restore_at)
+    x.fresh = fresh * (1.0 - x.hit) / (1.0 - x.hit_at_rest)
+    x.held = 0.0
+    if stage < 3:
+        x.held, x.fresh = x.fresh, 0.0
+    control = x.control_per_min + (x.control_catch_up_per_min if x.control_left > 0.0 else 0.0)
+    x.base = control + x.fresh
+    x.each = attempts_now(s.pools[x.row], x.attempts_failing, stage)
+    x.room = x.left = draw.drain_share * max(0.0, x.room_per_min - control - x.fresh)
     x.draining = x.service
     x.burst = 0.0
 
 
 @compiled
-def offer(p, s, i, now, cell_end):
+def offer(s, i, now, cell_end):
     """Direct traffic, and what consumers can do; gives the time up to which that only grows, and that up to which it holds."""
-    plan = s.plan[0]
-    stage, grows, until = plan.stage, np.inf, np.inf
-    s.seen[0].full = True
-    for f in range(s.fleets.shape[0]):
-        if not s.fleets[f].settled:
-            until = min(until, serve_with(p, s, f, now, cell_end))
-        s.lowest[f] = min(s.lowest[f], s.fleets[f].serving)
-        s.seen[0].full &= s.fleets[f].full
-    for k in range(s.dependencies.shape[0]):
-        offer_direct(p, s, k, i, now)
-        until = min(until, course_next(p, p.dependencies[k].course, now))
+    draw = s.draw
+    stage, grows, until = draw.stage, np.inf, np.inf
+    draw.full = True
+    for g in s.fleets:
+        if not g.settled:
+            until = min(until, serve_with(s, g, now, cell_end))
+        g.lowest = min(g.lowest, g.serving)
+        draw.full &= g.full
+    for x in s.dependencies:
+        offer_direct(s, x, i, now)
+        until = min(until, course_next(s.steps, x, now))
     holds_back = 4 <= stage < 7
-    for u in range(s.queues.shape[0]):
-        o, q = s.queues[u], p.queues[u]
-        until = min(until, course_next(p, q.course, now))
-        o.in_service = s.fleets[q.fleet].share if q.fleet >= 0 else 1.0
-        o.attempts = q.attempts_failing
+    for q in s.queues:
+        until = min(until, course_next(s.steps, q, now))
+        q.in_service = s.fleets[q.fleet].share if q.fleet >= 0 else 1.0
+        q.attempts = q.attempts_failing
         if q.pool >= 0:
-            pool = s.pools[q.pool]
-            pool.limited = stage < NORMAL or pool.tokens <= 0.0
-            if pool.limited:
-                o.attempts = min(o.attempts, p.pools[q.pool].sustained_attempts)
+            q.attempts = attempts_now(s.pools[q.pool], q.attempts, stage)
         if holds_back:
-            look_for_rest(p, s, u, stage)
-            if o.at_rest:
-                for c in range(p.calls.shape[1]):
-                    k = p.calls[u, c]
-                    if k >= 0:
-                        s.dependencies[k].left -= o.coming * p.per_item[u, c]
-                        s.dependencies[k].draining -= own_rate(q) * p.per_item[u, c]
-    for u in range(s.queues.shape[0]):
-        o, q = s.queues[u], p.queues[u]
-        o.room = np.inf
-        if holds_back and p.calls.shape[1] > 0 and p.calls[u, 0] >= 0:
-            o.room = share_of(p, s, u, not o.at_rest)
+            look_for_rest(s, q, stage)
+            if q.at_rest:
+                for call in s.calls[q.first_call : q.end_call]:
+                    x = s.dependencies[call.dependency]
+                    x.left -= q.coming * call.per_item
+                    x.draining -= own_rate(q) * call.per_item
+    for q in s.queues:
+        q.room = np.inf
+        if holds_back and q.end_call > q.first_call:
+            q.room = share_of(s, q, not q.at_rest)
             if stage == 6:
-                o.room = held_to(q, o.room, plan.lift / p.admission[0].lifts)
-        if p.scalers[u].on:
-            until = min(until, min(start_replicas(p, s, u, now), s.scalers[u].next_sync))
-        bound_queue(p, s, u, now, stage)
-        for line in range(p.first_lane[u], p.first_lane[u + 1]):
-            grows = min(grows, now + set_rate(p, s, line, now))
+                q.room = held_to(q, q.room, draw.lift / draw.lifts)
+        if s.scalers[q.row].on:
+            until = min(until, min(start_replicas(s, q, now), s.scalers[q.row].next_sync))
+        bound_queue(s, q, now, stage)
+        for w in s.lanes[q.first_lane : q.end_lane]:
+            grows = min(grows, now + set_rate(w, q, draw.restored, now))
         spread = q.start_spread_min
-        if spread > 0.0 and plan.restored and now < spread - TINY and o.limit > 0.0:
+        if spread > 0.0 and draw.restored and now < spread - TINY and q.limit > 0.0:
             until = min(until, spread)
-            for c in range(p.calls.shape[1]):
-                k = p.calls[u, c]
-                if k >= 0:
-                    rate = min(o.limit, min(q.ramp_start, q.batches_per_min))
-                    s.dependencies[k].burst += max(0.0, rate * q.item_min / spread - rate) * p.per_item[u, c]
+            rate = min(q.limit, min(q.ramp_start, q.batches_per_min))
+            for call in s.calls[q.first_call : q.end_call]:
+                more = max(0.0, rate * q.item_min / spread - rate)
+                s.dependencies[call.dependency].burst += more * call.per_item
     return grows, until
 
 
 @compiled
-def take(p, s, place, span, first):
+def take(s, place, span, first):
     """What the consumers take, and the load and the attempts that it makes."""
-    stage = s.plan[0].stage
-    restored = s.plan[0].restored
-    for line in range(p.lanes.shape[0]):
-        w = s.lanes[line]
-        q = p.queues[p.lanes[line].queue]
+    draw = s.draw
+    stage = draw.stage
+    restored = draw.restored
+    for w in s.lanes:
+        q = s.queues[w.queue]
         has_capacity = restored and w.rate + w.slope > 0.0
         if first:
             # Before deadlines are looked at: the turn of what is set aside comes later.
             w.side_base = w.gone
             limit, _ = age_limit(q, has_capacity)
-            set_aside(p, s, line, place, limit)
-            w.side_first = s.side_curves[line, p.restore_at] = w.side_in
+            set_aside(s, w, place, limit)
+            w.side_first = s.curves[w.aside_row, draw.restore_at] = w.side_in
         if q.deadline_min < NO_LIMIT and has_capacity:
             # A ramp that has just come up to what arrives leaves something over at once.
             gain = w.rate - w.coming
             slack = TINY * w.coming
             spare = stage >= 5 and (gain > slack or (w.slope > 0.0 and gain >= -slack)) and w.known - w.gone <= w.scale
-            discard(p, s, line, place, spare)
-        set_demand(p, s, line, span, stage)
+            discard(s, w, place, spare)
+        set_demand(draw, w, span)
 
 
 @compiled
-def look(p, s, now):
+def look(s, now):
     """Which dependencies are down or reject, what still succeeds, and what all that tells."""
-    seen = s.seen[0]
-    seen.healthy = seen.warm = seen.within = seen.fresh = seen.empty = seen.reached = True
-    for c in range(max(1, p.calls.shape[1])):
+    draw = s.draw
+    draw.healthy = draw.warm = draw.within = draw.fresh = draw.empty = draw.reached = True
+    for turn in range(draw.turns):
         # In series, what comes to a dependency is known when those before it are.
-        add_loads(p, s)
-        for k in range(s.dependencies.shape[0]):
-            if last_call(p, k) == c:
-                judge(p, s, k, now)
-    for k in range(s.dependencies.shape[0]):
-        d, x = p.dependencies[k], s.dependencies[k]
-        seen.warm &= x.hit >= 0.9 * d.hit_at_rest - TINY and x.control_left <= 0.0
-        seen.within &= x.load <= p.admission[0].objective_share * x.capacity * (1.0 + TINY)
-        seen.healthy &= not x.collapsed
-        seen.reached &= x.passing >= 1.0
-    share_out(p, s)
-    charge_pools(p, s)
-    for u in range(s.queues.shape[0]):
-        note_queue(p, s, u, now)
+        add_loads(s)
+        for x in s.dependencies:
+            if x.turn == turn:
+                judge(s, x, now)
+    for x in s.dependencies:
+        draw.warm &= x.hit >= 0.9 * x.hit_at_rest - TINY and x.control_left <= 0.0
+        draw.within &= x.load <= draw.objective_share * x.capacity * (1.0 + TINY)
+        draw.healthy &= not x.collapsed
+        draw.reached &= x.passing >= 1.0
+    share_out(s)
+    charge_pools(s)
+    for q in s.queues:
+        note_queue(s, q, now)
 
 
 @compiled
-def first_change(p, s, holds, place):
+def first_change(s, holds, place):
     """Minutes until a queue runs empty, a quota runs out, a cache is warm or an admission step may change."""
-    plan, seen = s.plan[0], s.seen[0]
-    stage = plan.stage
+    draw = s.draw
+    stage = draw.stage
     dt = np.inf
-    for line in range(p.lanes.shape[0]):
-        dt = min(dt, time_to_change(p, s, line, place))
-        if s.lanes[line].slope > 0.0:
-            dt = min(dt, time_to_outpace(p, s, line, place))
-    for k in range(s.dependencies.shape[0]):
-        d, x = p.dependencies[k], s.dependencies[k]
+    for w in s.lanes:
+        dt = min(dt, time_to_change(s, w, place))
+        if w.slope > 0.0:
+            dt = min(dt, time_to_outpace(s, w, place))
+    for x in s.dependencies:
         if x.working_off > 0.0:
             dt = min(dt, x.in_flight / x.working_off)
         if x.control_left > 0.0 and not x.collapsed:
-            dt = min(dt, x.control_left / d.control_catch_up_per_min)
-        if stage == 2 and not seen.warm and not x.collapsed and d.cache_fill_min > 0.0:
-            gap = (d.hit_at_rest - x.hit) / (0.1 * d.hit_at_rest)
+            dt = min(dt, x.control_left / x.control_catch_up_per_min)
+        if stage == 2 and not draw.warm and not x.collapsed and x.cache_fill_min > 0.0:
+            gap = (x.hit_at_rest - x.hit) / (0.1 * x.hit_at_rest)
             if gap > 1.0:
-                dt = min(dt, d.cache_fill_min * np.log(gap))
-    for place_ in range(s.pools.shape[0]):
-        pool = s.pools[place_]
+                dt = min(dt, x.cache_fill_min * np.log(gap))
+    for pool in s.pools:
         if pool.burn > 0.0 and not pool.limited and pool.tokens < NO_LIMIT:
             dt = min(dt, pool.tokens / pool.burn)
     if stage < NORMAL:
         if holds:
-            dt = min(dt, p.holds[stage - 1] - plan.calm)
-        if not seen.healthy and stage > 1:
-            dt = min(dt, p.admission[0].notice_min - plan.trouble)
+            dt = min(dt, draw.holds[stage - 1] - draw.calm)
+        if not draw.healthy and stage > 1:
+            dt = min(dt, draw.notice_min - draw.trouble)
     return dt
 
 
@@ -1420,81 +1298,76 @@ def first_change(p, s, holds, place):
 
 
 @compiled
-def write_lane(p, s, line, course, row, t):
+def write_lane(s, w, course, row, t):
     """Add the state of a lane to the course of its queue."""
-    w = s.lanes[line]
-    u = p.lanes[line].queue
-    c, r = course[row, u], s.results[u]
+    draw = s.draw
+    q = s.queues[w.queue]
+    c = course[row, w.queue]
     live = max(0.0, w.known - w.gone)
-    if line == p.first_lane[u]:
+    if w.row == q.first_lane:
         c.live = c.sidelined = c.first_attempt_age_min = 0.0
-        c.arrived = r.superseded - p.queues[u].backlog_before
-        c.served, c.expired, c.lost_to_retention = r.served, r.expired, r.lost_to_retention
-        c.discarded_past_deadline, c.superseded, c.dead_lettered = (
-            r.discarded_past_deadline,
-            r.superseded,
-            r.dead_lettered,
-        )
-        c.bound, c.replicas = 0.0, s.scalers[u].serving
+        c.arrived = q.superseded - q.backlog_before
+        c.served, c.expired, c.lost_to_retention = q.served, q.expired, q.lost_to_retention
+        c.superseded, c.dead_lettered = q.superseded, q.dead_lettered
+        c.discarded_past_deadline = q.discarded_past_deadline
+        c.bound, c.replicas = 0.0, s.scalers[w.queue].serving
     c.live += live
     c.sidelined += max(0.0, w.side_in - w.side_out)
     c.arrived += w.known
     if live > w.scale:
-        c.first_attempt_age_min = max(c.first_attempt_age_min, age_of(p, s, line, t))
-    if c.bound == 0.0 and waiting_in(w) > w.scale and t > p.t0 + p.begin_at * p.step + TINY:
+        c.first_attempt_age_min = max(c.first_attempt_age_min, age_of(s, w, t))
+    if c.bound == 0.0 and waiting_in(w) > w.scale and t > draw.t0 + draw.begin_at * draw.step + TINY:
         c.bound = DEPENDENCY if w.fails else w.bound
 
 
 @compiled
-def age_of(p, s, line, t):
+def age_of(s, w, t):
     """Age of the item next in turn."""
-    w, curves = s.lanes[line], s.curves
-    after = np.searchsorted(curves[line], w.gone, side="right")
+    curves = s.curves
+    after = np.searchsorted(curves[w.row], w.gone, side="right")
     if after == 0:
-        place = -(curves[line, 0] - w.gone) / w.early if w.early > 0.0 else 0.0
+        place = -(curves[w.row, 0] - w.gone) / w.early if w.early > 0.0 else 0.0
     elif after == curves.shape[1]:
         place = after - 1.0
     else:
-        place = after - 1.0 + (w.gone - curves[line, after - 1]) / (curves[line, after] - curves[line, after - 1])
-    return max(0.0, t - p.t0 - place * p.step)
+        place = after - 1.0 + (w.gone - curves[w.row, after - 1]) / (curves[w.row, after] - curves[w.row, after - 1])
+    return max(0.0, t - s.draw.t0 - place * s.draw.step)
 
 
 @compiled
-def oldest_of(p, s, u, t):
+def oldest_of(s, q, t):
     """Age of the oldest item that waits in a queue."""
     oldest = 0.0
-    for line in range(p.first_lane[u], p.first_lane[u + 1]):
-        w = s.lanes[line]
+    for w in s.lanes[q.first_lane : q.end_lane]:
         if w.known - w.gone > w.scale:
-            oldest = max(oldest, age_of(p, s, line, t))
+            oldest = max(oldest, age_of(s, w, t))
     return oldest
 
 
 @compiled
-def write_row(p, s, course, others, row, t):
+def write_row(s, course, others, row, t):
     """The state at a point of the grid."""
-    for line in range(p.lanes.shape[0]):
-        write_lane(p, s, line, course, row, t)
+    for w in s.lanes:
+        write_lane(s, w, course, row, t)
     column = 0
-    for k in range(s.dependencies.shape[0]):
-        others[row, column] = s.dependencies[k].attempts
-        others[row, column + 1] = s.dependencies[k].collapsed
+    for x in s.dependencies:
+        others[row, column] = x.attempts
+        others[row, column + 1] = x.collapsed
         column += 2
-    for f in range(s.fleets.shape[0]):
-        others[row, column] = s.fleets[f].serving
+    for g in s.fleets:
+        others[row, column] = g.serving
         column += 1
-    others[row, column] = s.plan[0].stage
+    others[row, column] = s.draw.stage
 
 
 @compiled
-def note_waiting(waits, row, after, s):
+def note_waiting(s, waits, row, after):
     """Keep what waits after steps taken as one, and on the way there, where rates were constant."""
-    for u in range(s.queues.shape[0]):
-        now = s.queues[u].waiting
-        gain = (now - waits[row, u]) / (after - row)
+    for q in s.queues:
+        gain = (q.waiting - waits[row, q.row]) / (after - row)
         for passed in range(row + 1, after):
-            waits[passed, u] = waits[row, u] + gain * (passed - row)
-        waits[after, u] = now
+            waits[passed, q.row] = waits[row, q.row] + gain * (passed - row)
+        waits[after, q.row] = q.waiting
 
 
 @compiled
@@ -1512,265 +1385,237 @@ def find_steady(bases, direct, steady):
             end = i + 1
         steady[i] = end
     # Direct traffic that changes is looked at in every step.
-    if direct.shape[1] > 0:
+    if direct.shape[2] > 0:
         for i in range(points):
             steady[i] = min(points - 1, i + 1)
 
 
 @compiled
-def quiet_steps(p, s, i, most):
+def quiet_steps(s, i, most):
     """How many steps of the grid from ``i`` on, at most ``most``, bring nothing new, so that they can be taken as one.
 
     Rates hold for all of them. Nothing may fail, be set aside or become too old meanwhile, since that differs from step to step.
     """
-    base = min(p.steady.shape[0] - 1, max(0, i + int(np.floor(p.place))))
-    spare = 0 if p.place == np.floor(p.place) else 1
-    most = min(most, p.steady[base] - base - spare)
+    draw = s.draw
+    base = min(s.steady.shape[0] - 1, max(0, i + int(np.floor(draw.place))))
+    spare = 0 if draw.place == np.floor(draw.place) else 1
+    most = min(most, s.steady[base] - base - spare)
     if most < 2:
         return 1
-    for k in range(s.dependencies.shape[0]):
-        if s.dependencies[k].collapsed or s.dependencies[k].passing < 1.0:
+    for x in s.dependencies:
+        if x.collapsed or x.passing < 1.0:
             return 1
-    for f in range(s.fleets.shape[0]):
-        if not s.fleets[f].settled:
+    for g in s.fleets:
+        if not g.settled:
             return 1
-    for line in range(p.lanes.shape[0]):
-        q = p.queues[p.lanes[line].queue]
+    for w in s.lanes:
+        q = s.queues[w.queue]
         if q.fresh_first:
             return 1
         limit, _ = age_limit(q, True)
         if limit >= NO_LIMIT:
             continue
-        w = s.lanes[line]
         # What has left only grows: work that is too old at the end of a stretch and had not left at its start may be removed.
-        while most > 1 and value_at(s.curves, line, i + most - limit * p.inv, w.early) > w.gone:
-            if value_at(s.curves, line, i + 2 - limit * p.inv, w.early) > w.gone:
+        while most > 1 and value_at(s.curves, w.row, i + most - limit * draw.inv, w.early) > w.gone:
+            if value_at(s.curves, w.row, i + 2 - limit * draw.inv, w.early) > w.gone:
                 return 1
             most //= 2
     return most
 
 
 @compiled
-def repeats(p, s):
+def repeats(s):
     """Whether the state is that of one period ago, or worse, and the period did the same; keeps it for the next time.
 
     An admission plan that fell back in both periods, from the same step, need not stand at the same place of its own cycle.
     """
-    same = True
-    for line in range(p.lanes.shape[0]):
-        w = s.lanes[line]
+    same, draw = True, s.draw
+    for w in s.lanes:
         slack = TINY * w.known
         live, side = w.known - w.gone, w.side_in - w.side_out
-        if live < s.mark_q[line, 0] - slack or side < s.mark_q[line, 1] - slack:
+        if live < w.marked_live - slack or side < w.marked_side - slack:
             same = False
-        s.mark_q[line, 0], s.mark_q[line, 1] = live, side
-    last = s.mark_f.shape[0] - 6
-    plan = s.plan[0]
-    now = (float(plan.highest), plan.falls, float(plan.stage), plan.lift, plan.calm, plan.trouble)
-    cycles = plan.falls > 0.0 and s.mark_f[last + 1] > 0.0 and s.mark_f[last] == plan.highest
-    for column in range(6):
-        if column > 1 and not cycles and abs(now[column] - s.mark_f[last + column]) > 1e-6:
+        w.marked_live, w.marked_side = live, side
+    now = (float(draw.highest), draw.falls, float(draw.stage), draw.lift, draw.calm, draw.trouble)
+    cycles = draw.falls > 0.0 and draw.marked[1] > 0.0 and draw.marked[0] == draw.highest
+    for place in range(6):
+        if place > 1 and not cycles and abs(now[place] - draw.marked[place]) > 1e-6:
             same = False
-        s.mark_f[last + column] = now[column]
-    plan.highest, plan.falls = plan.stage, 0.0
-    for k in range(s.dependencies.shape[0]):
-        x, mark = s.dependencies[k], s.mark_k[k]
-        total = s.depend[k].time_collapsed_min
-        gained, down = total - mark[0], 1.0 if x.collapsed else 0.0
-        moved = abs(gained - mark[1]) > 1e-6 or down != mark[2] or abs(x.hit - mark[3]) > TINY
-        if (moved and not cycles) or x.control_left != mark[4]:
+        draw.marked[place] = now[place]
+    draw.highest, draw.falls = draw.stage, 0.0
+    for x in s.dependencies:
+        gained = x.time_collapsed_min - x.marked_min
+        moved = abs(gained - x.marked_gain) > 1e-6 or x.collapsed != x.marked_down or abs(x.hit - x.marked_hit) > TINY
+        if (moved and not cycles) or x.control_left != x.marked_control:
             same = False
-        mark[0], mark[1], mark[2], mark[3], mark[4] = total, gained, down, x.hit, x.control_left
-    for place in range(s.pools.shape[0]):
-        tokens, before = s.pools[place].tokens, s.mark_p[place]
+        x.marked_min, x.marked_gain, x.marked_down = x.time_collapsed_min, gained, x.collapsed
+        x.marked_hit, x.marked_control = x.hit, x.control_left
+    for pool in s.pools:
+        tokens, before = pool.tokens, pool.marked
         if tokens != before and not abs(tokens - before) <= TINY * before and not cycles:
             same = False
-        s.mark_p[place] = tokens
-    for f in range(s.fleets.shape[0]):
-        serving = s.fleets[f].serving
-        if abs(serving - s.mark_f[f]) > TINY * s.mark_f[f]:
+        pool.marked = tokens
+    for g in s.fleets:
+        if abs(g.serving - g.marked) > TINY * g.marked:
             same = False
-        s.mark_f[f] = serving
-    for u in range(s.queues.shape[0]):
-        place = s.fleets.shape[0] + u
-        wanted = s.scalers[u].wanted + s.scalers[u].serving
-        if wanted != s.mark_f[place]:
+        g.marked = g.serving
+    for a in s.scalers:
+        if a.wanted + a.serving != a.marked:
             same = False
-        s.mark_f[place] = wanted
+        a.marked = a.wanted + a.serving
     return same
 
 
 @compiled
-def mark_losses(p, s, length):
+def mark_losses(s, length):
     """What a whole period lost, a minute."""
-    for k in range(s.dependencies.shape[0]):
-        r = s.depend[k]
-        unserved = r.shed + r.failed_direct
-        r.unserved_per_min = (unserved - r.marked_unserved) / length
-        r.marked_unserved = unserved
-    for u in range(s.queues.shape[0]):
-        r = s.results[u]
-        losses = r.expired + r.lost_to_retention + r.discarded_past_deadline + r.dead_lettered
-        r.lost_per_min = (losses - r.marked_losses) / length
-        r.marked_losses = losses
+    for x in s.dependencies:
+        unserved = x.shed + x.failed_direct
+        x.unserved_per_min = (unserved - x.marked_unserved) / length
+        x.marked_unserved = unserved
+    for q in s.queues:
+        losses = q.expired + q.lost_to_retention + q.discarded_past_deadline + q.dead_lettered
+        q.lost_per_min = (losses - q.marked_losses) / length
+        q.marked_losses = losses
         waiting = 0.0
-        for line in range(p.first_lane[u], p.first_lane[u + 1]):
-            w = s.lanes[line]
-            waiting += w.known - w.gone - s.mark_q[line, 0] + w.side_in - w.side_out - s.mark_q[line, 1]
-        r.grew_per_min = waiting / length
+        for w in s.lanes[q.first_lane : q.end_lane]:
+            waiting += w.known - w.gone - w.marked_live + w.side_in - w.side_out - w.marked_side
+        q.grew_per_min = waiting / length
 
 
 @compiled
-def begin(p, s):
-    """The state where consumers run again, queues aside."""
-    for place in range(s.pools.shape[0]):
-        s.pools[place].tokens = p.pools[place].retry_tokens
-        s.pools[place].limited = False
-        s.pools[place].burn = s.pools[place].earn = 0.0
-    for k in range(s.dependencies.shape[0]):
-        d, x, r = p.dependencies[k], s.dependencies[k], s.depend[k]
-        x.collapsed = x.fresh_flight = d.collapsed_at_restore and p.begin_at == p.restore_at
-        x.hit, x.service, x.in_flight, x.control_left = d.hit_at_restore, 0.0, 0.0, d.control_backlog
+def begin(s):
+    """The state where consumers run again, curves aside. Only lanes and autoscalers were used by a draw before."""
+    draw = s.draw
+    for pool in s.pools:
+        pool.tokens = pool.retry_tokens
+    for x in s.dependencies:
+        x.collapsed = x.fresh_flight = x.collapsed_at_restore and draw.begin_at == draw.restore_at
+        x.hit, x.control_left = x.hit_at_restore, x.control_backlog
         x.passing = 0.0 if x.collapsed else 1.0
-        r.healed_at_min = -1.0 if x.collapsed else 0.0
-        r.margin_share = np.inf
-    for u in range(s.queues.shape[0]):
-        q = p.queues[u]
-        for c in range(p.calls.shape[1]):
-            if p.calls[u, c] >= 0:
-                s.dependencies[p.calls[u, c]].service += own_rate(q) * p.per_item[u, c]
-        r = s.results[u]
-        r.drain_min = r.fresh_age_back_min = -1.0
-        a, c = p.scalers[u], s.scalers[u]
-        c.wanted = c.serving = a.at_restore
-        c.next_sync = a.sync_min if a.on else np.inf
-        c.pending = c.wishes = c.moves = 0
-        s.queues[u].busy = 1.0
-        s.queues[u].waiting = 0.0
-    for f in range(s.fleets.shape[0]):
-        g, fleet = s.fleets[f], p.fleets[f]
-        g.serving = s.lowest[f] = fleet.running
-        g.bucket, g.requests = fleet.launch_burst, fleet.request_burst
-        g.settled, g.removed, g.removal, g.since = False, 0.0, 0.0, 0.0
-        g.full = g.serving >= fleet.needed - 0.5
-        g.share = min(1.0, g.serving / fleet.needed) if fleet.needed > 0.0 else 1.0
-    for line in range(p.lanes.shape[0]):
-        w, q = s.lanes[line], p.queues[p.lanes[line].queue]
-        w.known = w.gone = w.side_in = w.side_out = w.side_base = w.side_first = w.coming = w.rate = w.slope = (
-            w.live
-        ) = w.side = 0.0
+        x.healed_at_min = -1.0 if x.collapsed else 0.0
+        x.margin_share = np.inf
+    for q in s.queues:
+        for call in s.calls[q.first_call : q.end_call]:
+            s.dependencies[call.dependency].service += own_rate(q) * call.per_item
+        q.drain_min = q.fresh_age_back_min = -1.0
+        q.busy = 1.0
+    for a in s.scalers:
+        a.wanted = a.serving = a.at_restore
+        a.next_sync = a.sync_min if a.on else np.inf
+        a.pending = a.wishes = a.moves = 0
+    for g in s.fleets:
+        g.serving = g.lowest = g.running
+        g.bucket, g.requests = g.launch_burst, g.request_burst
+        g.full = g.serving >= g.needed - 0.5
+        g.share = min(1.0, g.serving / g.needed) if g.needed > 0.0 else 1.0
+    for w in s.lanes:
+        w.known = w.gone = w.side_in = w.side_out = w.side_base = w.side_first = 0.0
+        w.coming = w.rate = w.slope = w.live = w.side = w.scale = 0.0
         w.fails = w.held = w.waits = w.keeps_up = False
         w.live_ok = w.side_ok = w.live_fails = w.side_fails = w.cut = 0.0
-        w.crest = 1.0
-        w.top, w.bottom, w.bound = -1, 0, 0
-        share = p.lanes[line].arrival_share
-        w.early = q.arrivals * p.first_rates[p.lanes[line].queue] * share * p.step
+        w.top, w.bottom, w.crest, w.bound = -1, 0, 1.0, 0
+        w.aside_row, w.stack_row = s.lanes.shape[0] + w.row, 2 * s.lanes.shape[0] + w.row
+        q = s.queues[w.queue]
+        w.early = q.arrivals * q.first_rate * w.arrival_share * draw.step
         if w.early <= 0.0:
             # Without a rate at the trigger, what waited there is taken to have come at that moment.
-            w.early = q.backlog_before * share / TINY
-        w.scale = 0.0
-    for place in range(s.begun.shape[0]):
-        s.begun[place] = -1.0
-    plan = s.plan[0]
-    plan.stage, plan.restored = NORMAL, False
-    plan.lift = plan.calm = plan.trouble = plan.falls = 0.0
-    plan.highest = 0
-    s.overall[0].fallbacks = 0.0
+            w.early = q.backlog_before * w.arrival_share / TINY
+    draw.begun[:] = -1.0
+    draw.stage = NORMAL
 
 
 @compiled
-def restore(p, s):
+def restore(s):
     """What happens at the restore: superseded work goes, and the admission plan begins."""
-    for line in range(p.lanes.shape[0]):
-        supersede(p, s, line)
-    plan = s.plan[0]
-    plan.restored = True
-    plan.stage = 1 if p.admission[0].on else NORMAL
-    s.begun[plan.stage] = 0.0
-    if p.begin_at < p.restore_at:
-        for k in range(s.dependencies.shape[0]):
-            if p.dependencies[k].collapsed_at_restore and not s.dependencies[k].collapsed:
-                s.dependencies[k].collapsed = s.dependencies[k].fresh_flight = True
-                s.depend[k].healed_at_min = -1.0
+    draw = s.draw
+    for w in s.lanes:
+        supersede(s, w)
+    draw.restored = True
+    draw.stage = 1 if draw.has_plan else NORMAL
+    draw.begun[draw.stage] = 0.0
+    if draw.begin_at < draw.restore_at:
+        for x in s.dependencies:
+            if x.collapsed_at_restore and not x.collapsed:
+                x.collapsed = x.fresh_flight = True
+                x.healed_at_min = -1.0
 
 
 @compiled
-def scale_replicas(p, s, now):
+def scale_replicas(s, now):
     """Let every autoscaler look whose time has come; tells whether one changed its mind."""
     changed = False
-    for u in range(s.queues.shape[0]):
-        a, c = p.scalers[u], s.scalers[u]
-        if a.on and now >= c.next_sync - TINY:
+    for q in s.queues:
+        a = s.scalers[q.row]
+        if a.on and now >= a.next_sync - TINY:
             able = taken = waiting = 0.0
-            for line in range(p.first_lane[u], p.first_lane[u + 1]):
-                w = s.lanes[line]
+            for w in s.lanes[q.first_lane : q.end_lane]:
                 able += w.rate
                 taken += w.rate if w.waits else w.live + w.side
                 waiting += waiting_in(w)
-            s.queues[u].busy = min(1.0, taken / able) if able > 0.0 else 1.0
-            s.queues[u].waiting = waiting
-            changed |= look_at_replicas(p, s, u, now, oldest_of(p, s, u, now))
-            c.next_sync += a.sync_min
+            q.busy = min(1.0, taken / able) if able > 0.0 else 1.0
+            q.waiting = waiting
+            changed |= look_at_replicas(s, q, now, oldest_of(s, q, now))
+            a.next_sync += a.sync_min
     return changed
 
 
 @compiled
-def run_draw(p, s, settled, period, course, others, waits):
+def run_draw(s, course, others, waits):
     """Simulate one draw."""
+    draw = s.draw
     points = s.curves.shape[1]
-    step, t0, inv = p.step, p.t0, p.inv
-    plan, overall, seen = s.plan[0], s.overall[0], s.seen[0]
-    last = p.restore_at
-    begin(p, s)
-    for line in range(p.lanes.shape[0]):
-        fill_curve(p, s, line)
-        remove_too_old(p, s, line)
-    for i in range(max(0, int((p.trigger - t0) * inv + TINY)), p.begin_at):
-        for line in range(p.lanes.shape[0]):
-            outage(p, s, line, i)
-        tally(p, s, 0.0)
+    step, t0, inv = draw.step, draw.t0, draw.inv
+    last = draw.restore_at
+    begin(s)
+    for w in s.lanes:
+        fill_curve(s, w)
+        remove_too_old(s, w)
+    for i in range(max(0, int((draw.trigger - t0) * inv + TINY)), draw.begin_at):
+        for w in s.lanes:
+            outage(s, w, i)
+        tally(s, 0.0)
         if course.shape[0] > 0:
-            for line in range(p.lanes.shape[0]):
-                write_lane(p, s, line, course, i + 1, t0 + (i + 1) * step)
+            for w in s.lanes:
+                write_lane(s, w, course, i + 1, t0 + (i + 1) * step)
         if waits.shape[0] > 0:
-            for u in range(s.queues.shape[0]):
-                waits[i + 1, u] = s.queues[u].waiting
-    for line in range(p.lanes.shape[0]):
-        w = s.lanes[line]
-        w.known = s.curves[line, p.begin_at]
-        w.scale = TINY * (w.known + p.queues[p.lanes[line].queue].service_rate_per_min)
-    check = p.restore_at + settled if period > 0 else points
+            for q in s.queues:
+                waits[i + 1, q.row] = q.waiting
+    for w in s.lanes:
+        w.known = s.curves[w.row, draw.begin_at]
+        w.scale = TINY * (w.known + s.queues[w.queue].service_rate_per_min)
+    period = draw.period
+    check = draw.restore_at + draw.settled if period > 0 else points
     marks = 0
-    overall.end_min, overall.never, overall.over = t0 + (points - 1) * step, False, False
+    draw.end_min, draw.never, draw.over = t0 + (points - 1) * step, False, False
     # Rates are looked at anew when something may have changed them: ``stale``, or the next change is due.
     first, stale, holds = False, True, False
     change_at = 0.0
-    tally(p, s, 0.0)
+    tally(s, 0.0)
 
-    after = p.begin_at
+    after = draw.begin_at
     while after < points - 1:
         i, after = after, after + 1
         now, cell_end = t0 + i * step, t0 + after * step
-        if i == p.restore_at:
-            tally(p, s, 0.0)
-            restore(p, s)
+        if i == draw.restore_at:
+            tally(s, 0.0)
+            restore(s)
             first = stale = True
-        if plan.restored:
-            for f in range(s.fleets.shape[0]):
-                stale |= move_fleet(p, s, f, i, now, plan.stage == NORMAL)
-        for line in range(p.lanes.shape[0]):
-            w = s.lanes[line]
-            coming = (s.curves[line, i + 1] - s.curves[line, i]) * inv
+        if draw.restored:
+            for g in s.fleets:
+                stale |= move_fleet(s, g, i, now, draw.stage == NORMAL)
+        for w in s.lanes:
+            coming = (s.curves[w.row, i + 1] - s.curves[w.row, i]) * inv
             if abs(coming - w.coming) > SAME_RATE * coming:
                 w.coming = coming
                 stale = True
-        if p.direct.shape[1] > 0:
+        if s.direct.shape[2] > 0:
             stale = True
-        if not stale and course.shape[0] == 0 and plan.stage >= NORMAL and plan.restored:
+        if not stale and course.shape[0] == 0 and draw.stage >= NORMAL and draw.restored:
             most = min(check, points - 1) - i
             if change_at < t0 + (i + most) * step:
                 most = int((change_at - now) * inv - TINY)
-            after = i + quiet_steps(p, s, i, most)
+            after = i + quiet_steps(s, i, most)
             cell_end = t0 + after * step
 
         cuts = 0
@@ -1778,146 +1623,100 @@ def run_draw(p, s, settled, period, course, others, waits):
         while place < after:
             if stale or now >= change_at - TINY * step:
                 cuts += 1
-                if scale_replicas(p, s, now) and cuts < MOST_CUTS:
+                if scale_replicas(s, now) and cuts < MOST_CUTS:
                     stale = True
-                grows_until, holds_until = offer(p, s, i, now, cell_end)
-                take(p, s, place, min(grows_until, cell_end) - now, first)
-                look(p, s, now)
+                grows_until, holds_until = offer(s, i, now, cell_end)
+                take(s, place, min(grows_until, cell_end) - now, first)
+                look(s, now)
                 first = False
                 holds = False
-                if plan.stage < NORMAL:
-                    holds = signal_holds(plan.stage, seen)
+                if draw.stage < NORMAL:
+                    holds = signal_holds(draw)
                     if not holds:
-                        plan.calm = 0.0
-                    if seen.healthy:
-                        plan.trouble = 0.0
+                        draw.calm = 0.0
+                    if draw.healthy:
+                        draw.trouble = 0.0
                     change = 0
                     if cuts < MOST_CUTS:
-                        change = change_step(p, s, holds, now)
+                        change = change_step(s, holds, now)
                     if change != 0:
-                        overall.fallbacks += change < 0
-                        plan.falls += change < 0
-                        plan.highest = max(plan.highest, plan.stage)
+                        draw.fallbacks += change < 0
+                        draw.falls += change < 0
+                        draw.highest = max(draw.highest, draw.stage)
                         continue
-                elif plan.restored and seen.reached and seen.healthy and seen.full and now >= p.last_course:
-                    overall.end_min, overall.over = now, True
-                    for k in range(s.dependencies.shape[0]):
+                elif draw.restored and draw.reached and draw.healthy and draw.full and now >= draw.last_course:
+                    draw.end_min, draw.over = now, True
+                    for x in s.dependencies:
                         # What is asked of it goes on like this: where nothing had to recover, that is all there is.
-                        r = s.depend[k]
-                        r.peak_attempts_per_min = max(r.peak_attempts_per_min, s.dependencies[k].attempts)
+                        x.peak_attempts_per_min = max(x.peak_attempts_per_min, x.attempts)
                     break
-                change_at = min(now + first_change(p, s, holds, place), min(grows_until, holds_until))
+                change_at = min(now + first_change(s, holds, place), min(grows_until, holds_until))
                 stale = grows_until < np.inf
 
             if cuts >= MOST_CUTS or cell_end - change_at < TINY * step:
                 dt, place = cell_end - now, float(after)
             else:
                 dt, place = change_at - now, (change_at - t0) * inv
-            for k in range(s.dependencies.shape[0]):
-                stale |= move_dependency(p, s, k, dt, plan.stage >= 2)
-            move_pools(p, s, dt)
-            for line in range(p.lanes.shape[0]):
-                stale |= move_lane(p, s, line, after - 1, place, dt)
-            tally(p, s, dt)
+            for x in s.dependencies:
+                stale |= move_dependency(s, x, dt, draw.stage >= 2)
+            move_pools(s, dt)
+            for w in s.lanes:
+                stale |= move_lane(s, w, after - 1, place, dt)
+            tally(s, dt)
             if holds:
-                plan.calm += dt
-            if not seen.healthy and 1 < plan.stage < NORMAL:
-                plan.trouble += dt
+                draw.calm += dt
+            if not draw.healthy and 1 < draw.stage < NORMAL:
+                draw.trouble += dt
             now += dt
 
         if course.shape[0] > 0:
             last = after
-            write_row(p, s, course, others, last, now)
+            write_row(s, course, others, last, now)
         if waits.shape[0] > 0:
             last = after
-            note_waiting(waits, i, after, s)
-        if overall.over:
+            note_waiting(s, waits, i, after)
+        if draw.over:
             break
         if after == check:
             check += period
             marks += 1
-            mark_losses(p, s, period * step)
-            again = repeats(p, s)
-            if again and marks > 2 and cell_end >= p.last_course:
-                overall.end_min, overall.never = cell_end, True
-                overall.holds_from_min = cell_end - period * step
+            mark_losses(s, period * step)
+            again = repeats(s)
+            if again and marks > 2 and cell_end >= draw.last_course:
+                draw.end_min, draw.never = cell_end, True
+                draw.holds_from_min = cell_end - period * step
                 break
-    for u in range(s.queues.shape[0]):
-        r = s.results[u]
-        r.arrived = r.superseded - p.queues[u].backlog_before
-        r.live_at_end = r.sidelined_at_end = 0.0
-        for line in range(p.first_lane[u], p.first_lane[u + 1]):
-            w = s.lanes[line]
-            r.arrived += w.known
-            r.live_at_end += w.known - w.gone
-            r.sidelined_at_end += w.side_in - w.side_out
-    overall.last = last
+    for q in s.queues:
+        q.arrived = q.superseded - q.backlog_before
+        q.live_at_end = q.sidelined_at_end = 0.0
+        for w in s.lanes[q.first_lane : q.end_lane]:
+            q.arrived += w.known
+            q.live_at_end += w.known - w.gone
+            q.sidelined_at_end += w.side_in - w.side_out
+    draw.last = last
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def simulate(
-    step, points, t0, base_t0, outage_min, bases, at_trigger, first_rates, outages, begins, direct, surge, lanes, first_lane,
-    calls, per_item, course_first, course_starts, course_values, queues, dependencies, pools, fleets, scalers, admission,
-    holds, settled, period, states, results, bounds, depend, lowest, begun, overall, course, others, waits,
+    points, draws, queues, dependencies, pools, fleets, lanes, scalers, calls, steps, bases, direct, course, others, waits
 ):  # fmt: skip
-    """Simulate every draw; fill ``results``, ``bounds``, ``depend``, ``lowest``, ``begun``, ``overall`` and what is to be kept.
+    """Simulate every draw; what comes of it is kept in ``draws``, ``queues``, ``dependencies`` and ``fleets``, which are new.
 
-    ``bases``: (queues, points) cumulative base arrivals on a grid of ``step`` minutes from ``base_t0`` on, for an outage of
-    ``outage_min``; a draw's own grid has ``points`` from ``t0`` on. ``begins``: whether consumers run from the trigger on.
-    ``settled``: (draws,) steps after the restore from which on arrivals repeat every ``period`` steps; 0 if they do not.
-    Records are of shape (draws, ...), ``begun`` (draws, 9). ``course``: (points, queues) for one draw, or empty; ``others``
-    (points, columns): attempts and state of each dependency, each fleet in service, the admission step. ``waits``: (draws,
-    points, queues) or no draws. ``states`` are zero records of each kind.
+    Records are of shape (draws, ...), those of lanes and autoscalers (items,): each draw begins them anew. ``bases``: (queues,
+    points) cumulative base arrivals; a draw's own grid has ``points``. ``direct``: (2, dependencies, points) direct traffic, as
+    a share and as what comes beside it, or none. ``course``: (points, queues) for one draw, or empty; ``others`` (points,
+    columns): attempts and state of each dependency, each fleet in service, the admission step. ``waits``: (draws, points,
+    queues) or no draws.
     """
-    nq, nl, nk, nf = queues.shape[1], lanes.shape[0], dependencies.shape[1], fleets.shape[1]
-    curves, side_curves = np.zeros((nl, points)), np.zeros((nl, points))
-    stacks = 0
-    for d in range(outages.shape[0]):
-        for u in range(nq):
-            if queues[d, u].stack:
-                stacks = points
-    stack = np.zeros((nl, stacks))
-    asked, jump, when, pace = (
-        np.zeros((nf, points)),
-        np.zeros((nf, points)),
-        np.zeros((nf, points)),
-        np.zeros((nf, points)),
-    )
-    ring = 1
-    for u in range(nq):
-        ring = max(ring, RING if scalers[u].on else 1)
-    starts, wishes, moves = np.zeros((nq, ring, 2)), np.zeros((nq, ring, 2)), np.zeros((nq, ring, 2))
-    mark_q, mark_k, mark_p, mark_f = (
-        np.zeros((nl, 2)),
-        np.zeros((nk, 5)),
-        np.zeros(pools.shape[1]),
-        np.zeros(nf + nq + 6),
-    )
-    none, keeps = np.zeros((0, nq)), waits.shape[0] > 0
+    curves = np.empty((3 * lanes.shape[0], points))
+    launches = np.empty((fleets.shape[1], points), LAUNCH)
+    memory = np.empty((scalers.shape[0], RING), MEMORY)
     steady = np.zeros(bases.shape[1], dtype=np.int64)
     find_steady(bases, direct, steady)
-    last_course = -np.inf
-    for place in range(course_starts.shape[0]):
-        last_course = max(last_course, course_starts[place])
-    restore_at = round(-t0 / step)
-    lane_states, queue_states, dependency_states, pool_states, fleet_states, scaler_states, plan, seen = states
-    for d in range(outages.shape[0]):
-        trigger = -outages[d]
-        begin_at = restore_at
-        if begins:
-            begin_at = min(restore_at, max(0, int(np.ceil((trigger - t0) / step - TINY))))
-        # The trigger is where it was: a longer outage moves the restore.
-        place = (t0 + outages[d] - outage_min - base_t0) / step
-        if abs(place - round(place)) < 1e-9:
-            place = float(round(place))
-        fixed = Fixed(
-            step, t0, 1.0 / step, restore_at, begin_at, trigger, place, last_course, bases, at_trigger, first_rates, steady,
-            direct, surge, lanes, first_lane, calls, per_item, course_first, course_starts, course_values, queues[d],
-            dependencies[d], pools[d], fleets[d], scalers, admission, holds,
+    none, keeps = np.zeros((0, queues.shape[1])), waits.shape[0] > 0
+    for d in range(draws.shape[0]):
+        one = Draw(
+            draws[d], queues[d], dependencies[d], pools[d], fleets[d], lanes, scalers, calls, steps, bases, steady, direct,
+            curves, launches, memory,
         )  # fmt: skip
-        moving = Moving(
-            curves, side_curves, stack, asked, jump, when, pace, lane_states, queue_states, dependency_states, pool_states,
-            fleet_states, scaler_states, starts, wishes, moves, plan, seen, mark_q, mark_k, mark_p, mark_f, results[d],
-            bounds[d], depend[d], lowest[d], begun[d], overall[d : d + 1],
-        )  # fmt: skip
-        run_draw(fixed, moving, settled[d], period, course, others, waits[d] if keeps else none)
+        run_draw(one, course, others, waits[d] if keeps else none)

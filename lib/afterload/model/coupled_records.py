@@ -6,35 +6,45 @@ Times are minutes from the restore, rates a minute. Infinite is "no limit". Reco
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from afterload.model.coupled_system import BOUNDS, GUIDE_STEPS
+
 __all__ = [
     "AdmissionRow",
+    "CallRow",
     "CourseRow",
-    "DependencyResult",
+    "Dependency",
     "DependencyRow",
-    "DependencyState",
-    "DrawResult",
+    "Draw",
+    "Fleet",
     "FleetRow",
-    "FleetState",
+    "Lane",
     "LaneRow",
-    "LaneState",
-    "PlanState",
+    "Launch",
+    "Memory",
+    "Pool",
     "PoolRow",
-    "PoolState",
-    "QueueResult",
+    "Queue",
     "QueueRow",
-    "QueueState",
+    "Scaler",
     "ScalerRow",
-    "ScalerState",
-    "Signals",
+    "StepRow",
     "record",
     "rows",
 ]
 
-TYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
+Steps: TypeAlias = list[float]
+Bounds: TypeAlias = list[float]
+TYPES: dict[str, Any] = {
+    "float": np.float64,
+    "int": np.int64,
+    "bool": np.bool_,
+    "Steps": (np.float64, len(GUIDE_STEPS) + 2),  # by number; the last for "all over"
+    "Bounds": (np.float64, len(BOUNDS)),
+}
 
 
 def record(kind: type[Any]) -> np.dtype[np.void]:
@@ -43,9 +53,14 @@ def record(kind: type[Any]) -> np.dtype[np.void]:
 
 
 def rows(kind: type[Any], items: list[Any]) -> np.ndarray[tuple[int], np.dtype[np.void]]:
-    """Records of dataclass instances, shape (items,)."""
-    names = [item.name for item in fields(kind)]
-    return np.array([tuple(getattr(item, name) for name in names) for item in items], dtype=record(kind))
+    """Records of a kind, shape (items,): the fields that an item has are its values, all others zero."""
+    table = np.zeros(len(items), record(kind))
+    for place, item in enumerate(items):
+        for column in fields(item):
+            table[column.name][place] = getattr(item, column.name)
+    if "row" in (table.dtype.names or ()):
+        table["row"] = np.arange(len(items))
+    return table
 
 
 @dataclass
@@ -84,7 +99,8 @@ class QueueRow:
     start_spread_min: float  # 0: evenly at rate
     fleet: int  # -1 for none
     pool: int  # place of what holds its retries, -1 for none
-    course: int  # -1 for none
+    first_step: int  # of its course
+    end_step: int
     each_per_min: float  # rate of one step of its caps; 0 where a cap can be any rate
     least: float  # fewest such steps that can be set
     highest: float  # most
@@ -119,7 +135,8 @@ class DependencyRow:
     timeout_min: float
     control_backlog: float
     control_catch_up_per_min: float
-    course: int
+    first_step: int  # of its course
+    end_step: int
 
 
 @dataclass
@@ -176,21 +193,65 @@ class ScalerRow:
 
 @dataclass
 class AdmissionRow:
-    """The admission plan, one for all draws; the holds of its steps are an array beside it."""
+    """The admission plan, one for all draws."""
 
-    on: bool
+    has_plan: bool
     floor_share: float
     drain_share: float
     replay_share: float
     lifts: float
     objective_share: float
     notice_min: float
+    holds: Steps
 
 
 @dataclass
-class LaneState:
-    """What a lane carries through a draw."""
+class Queue(QueueRow):
+    """Beside that, what a queue carries through a draw over all its lanes, and its results. Times are -1 while not reached."""
 
+    row: int  # its place among all, as in every other record
+    first_lane: int
+    end_lane: int
+    first_call: int
+    end_call: int
+    at_trigger: float  # base arrivals up to the likely trigger
+    first_rate: float  # and the base rate there
+    limit: float  # what bounds its consumers, but for ramp and batches
+    bound: int
+    free: float  # the same if nothing outside it held it back
+    in_service: float  # share of its fleet
+    room: float  # what the admission plan leaves it
+    at_rest: bool  # nothing to drain, and its share takes what arrives
+    coming: float
+    waiting: float  # items, those set aside included
+    attempts: float  # attempts a failing item costs now
+    busy: float  # share of its replicas' time in work
+    drain_min: float
+    fresh_age_back_min: float
+    backlog_at_restore: float
+    served: float
+    expired: float
+    lost_to_retention: float
+    discarded_past_deadline: float
+    superseded: float
+    dead_lettered: float
+    peak_backlog: float
+    arrived: float
+    live_at_end: float
+    sidelined_at_end: float
+    marked_losses: float  # at the latest whole period
+    lost_per_min: float  # in that period
+    grew_per_min: float
+    bounds: Bounds  # minutes for which each held it back
+
+
+@dataclass
+class Lane(LaneRow):
+    """Beside that, what a lane carries through a draw."""
+
+    row: int  # of the curves: its arrivals
+    aside_row: int  # what has been set aside
+    stack_row: int  # a stack
     known: float  # items that have arrived, those before the trigger included and superseded ones not
     gone: float  # of these, items that have left the live queue
     side_in: float  # items set aside
@@ -218,34 +279,22 @@ class LaneState:
     cut: float  # share of the oldest cell that has left by age
     crest: float  # share of the newest cell that is left
     bound: int  # which of BOUNDS is the least
+    marked_live: float  # what waited at the latest whole period
+    marked_side: float
 
 
 @dataclass
-class QueueState:
-    """What a queue carries through a draw, over all its lanes."""
+class Dependency(DependencyRow):
+    """Beside that, what a dependency carries through a draw, and its results. Direct requests are counted as they reach it, so a
+    cold cache makes more of them."""
 
-    limit: float  # what bounds its consumers, but for ramp and batches
-    bound: int
-    free: float  # the same if nothing outside it held it back
-    in_service: float  # share of its fleet
-    room: float  # what the admission plan leaves it
-    at_rest: bool  # nothing to drain, and its share takes what arrives
-    coming: float
-    waiting: float  # items, those set aside included
-    attempts: float  # attempts a failing item costs now
-    passing: float  # share of its calls that its dependencies serve
-    busy: float  # share of its replicas' time in work
-
-
-@dataclass
-class DependencyState:
-    """What a dependency carries through a draw."""
-
+    row: int
+    turn: int  # the last place at which an item of any queue calls it
     collapsed: bool
     capacity: float
     hit: float
     fresh: float  # direct traffic that is admitted
-    shed: float  # direct traffic that is not
+    held: float  # direct traffic that is not
     fresh_ok: float  # direct traffic that succeeds
     each: float  # attempts of a direct request while calls fail
     base: float  # requests that come beside queues
@@ -264,97 +313,6 @@ class DependencyState:
     room: float  # rate that drains may have together
     left: float  # of that, what queues that drain may have: the rest serves what arrives in queues at rest
     draining: float  # what the consumers of queues that drain sustain together
-
-
-@dataclass
-class PoolState:
-    """What is left of retries that are held back."""
-
-    tokens: float
-    limited: bool
-    burn: float  # taken a minute
-    earn: float  # successes a minute
-
-
-@dataclass
-class FleetState:
-    """What a fleet carries through a draw."""
-
-    serving: float  # whole instances are in service; this may be between two of them
-    bucket: float  # instances
-    requests: float  # instances that the bucket of requests still admits
-    share: float  # of what is needed that serves now
-    full: bool
-    settled: bool  # it stays as it is
-    removed: float  # instances, up to the beginning of the step
-    removal: float  # a minute in this step
-    since: float  # its beginning
-
-
-@dataclass
-class ScalerState:
-    """What an autoscaler carries through a draw."""
-
-    wanted: float  # replicas asked for
-    serving: float
-    next_sync: float
-    pending: int  # entries of the list of starts
-    wishes: int  # entries of the ring of wishes
-    moves: int  # entries of the ring of changes
-
-
-@dataclass
-class PlanState:
-    """Where the admission plan stands."""
-
-    restored: bool  # the restore is past
-    stage: int
-    lift: float
-    calm: float  # minutes for which the signal held
-    trouble: float  # minutes of a collapse
-    highest: int  # step reached in this period
-    falls: float  # falls back in it
-
-
-@dataclass
-class Signals:
-    """Whether a signal holds."""
-
-    healthy: bool
-    warm: bool
-    within: bool
-    fresh: bool
-    empty: bool
-    full: bool
-    reached: bool
-
-
-@dataclass
-class QueueResult:
-    """Results of a queue; times are -1 while not reached."""
-
-    drain_min: float
-    fresh_age_back_min: float
-    backlog_at_restore: float
-    served: float
-    expired: float
-    lost_to_retention: float
-    discarded_past_deadline: float
-    superseded: float
-    dead_lettered: float
-    peak_backlog: float
-    arrived: float
-    live_at_end: float
-    sidelined_at_end: float
-    marked_losses: float  # at the latest whole period
-    lost_per_min: float  # in that period
-    grew_per_min: float
-
-
-@dataclass
-class DependencyResult:
-    """Results of a dependency. Direct requests are counted as they reach it, so a cold cache makes more of them."""
-
     time_collapsed_min: float
     peak_attempts_per_min: float
     shed: float
@@ -365,18 +323,130 @@ class DependencyResult:
     margin_share: float
     marked_unserved: float
     unserved_per_min: float
+    marked_min: float  # minutes down, up to the latest whole period
+    marked_gain: float  # and in it
+    marked_down: bool
+    marked_hit: float
+    marked_control: float
 
 
 @dataclass
-class DrawResult:
-    """Results of a draw."""
+class Pool(PoolRow):
+    """Beside that, what is left of retries that are held back."""
 
+    tokens: float
+    limited: bool
+    burn: float  # taken a minute
+    earn: float  # successes a minute
+    marked: float  # tokens at the latest whole period
+
+
+@dataclass
+class Fleet(FleetRow):
+    """Beside that, what a fleet carries through a draw, and its fewest instances."""
+
+    row: int
+    serving: float  # whole instances are in service; this may be between two of them
+    bucket: float  # instances
+    requests: float  # instances that the bucket of requests still admits
+    share: float  # of what is needed that serves now
+    full: bool
+    settled: bool  # it stays as it is
+    removed: float  # instances, up to the beginning of the step
+    removal: float  # a minute in this step
+    since: float  # its beginning
+    lowest: float
+    marked: float  # serving at the latest whole period
+
+
+@dataclass
+class Scaler(ScalerRow):
+    """Beside that, what an autoscaler carries through a draw."""
+
+    wanted: float  # replicas asked for
+    serving: float
+    next_sync: float
+    pending: int  # entries of the list of starts
+    wishes: int  # entries of the ring of wishes
+    moves: int  # entries of the ring of changes
+    marked: float  # wanted and serving at the latest whole period
+
+
+@dataclass
+class Draw(AdmissionRow):
+    """Beside that the grid of a draw, where its admission plan stands, what signals hold, and its results."""
+
+    step: float
+    inv: float  # steps a minute
+    t0: float  # the first point of the grid
+    restore_at: int  # its place in the grid
+    begin_at: int  # where consumers run
+    trigger: float
+    place: float  # of the first point in the base arrivals, in cells
+    last_course: float  # when the last course changes last
+    settled: int  # steps after the restore from which on arrivals repeat
+    period: int  # every so many steps; 0 if they do not
+    turns: int  # most calls of an item, or 1
+    restored: bool  # the restore is past
+    stage: int
+    lift: float
+    calm: float  # minutes for which the signal held
+    trouble: float  # minutes of a collapse
+    highest: int  # step reached in this period
+    falls: float  # falls back in it
+    marked: Steps  # all that at the latest whole period
+    healthy: bool
+    warm: bool
+    within: bool
+    fresh: bool
+    empty: bool
+    full: bool
+    reached: bool
     end_min: float
     never: bool
     fallbacks: float
     over: bool  # it ended before the horizon
     holds_from_min: float
     last: int  # last row of its course, or of what waits
+    begun: Steps  # when each admission step began, -1 for not
+
+
+@dataclass
+class CallRow:
+    """A call that an item of a queue makes."""
+
+    dependency: int
+    per_item: float
+
+
+@dataclass
+class StepRow:
+    """A step of a course."""
+
+    start: float
+    value: float
+
+
+@dataclass
+class Launch:
+    """Launches of a fleet in a step of the grid."""
+
+    asked: float  # instances asked for up to its beginning
+    when: float  # launches can be asked for
+    jump: float  # so many at once
+    pace: float  # and then so many a minute
+
+
+@dataclass
+class Memory:
+    """An entry of what an autoscaler remembers, each kind in a list of its own."""
+
+    start: float  # when replicas start
+    starting: float  # how many
+    looked: float
+    wish: float  # replicas wished for then
+    moved: float
+    move: float  # replicas added then, or removed
 
 
 @dataclass

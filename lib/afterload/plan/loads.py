@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from afterload.estimates import Estimates
 from afterload.model.coupled import CoupledDependency
-from afterload.recovery.build import couple
 from afterload.recovery.rates import consumers_rate, queue_attempts
 from afterload.units import format_number
 
@@ -78,7 +77,7 @@ def recovery_loads(estimates: Estimates) -> dict[str, DependencyLoad]:
     """The load of every dependency, by name; empty where the scenario has none."""
     if not estimates.loaded.scenario.dependencies:
         return {}
-    coupling = couple(estimates.loaded)
+    coupling = estimates.coupling
     if coupling is None:
         return {}
     found = {}

@@ -266,9 +266,9 @@ def told_part(alone: Differences, name: str, target: str = WHOLE) -> str:
     least = min(gains, key=lambda part: gains[part], default=WHOLE)
     if target in gains and (gains[target] > 0 or gains[most] <= 0):
         return target
-    return next(
-        (part for part in (most, least) if part in gains and gains[part] * (1 if part == most else -1) > 0), WHOLE
-    )
+    if gains.get(most, 0.0) > 0:
+        return most
+    return least if gains.get(least, 0.0) < 0 else WHOLE
 
 
 def gain_of(way: Mapping[str, Difference], name: str) -> float:

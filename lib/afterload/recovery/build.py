@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from afterload import limits
 from afterload.arrivals import arrival_profile, rate_profile
-from afterload.errors import ApproximationWarning, MissingEvidenceWarning, ModelError
+from afterload.errors import ApproximationWarning, MissingEvidenceWarning
 from afterload.model.coupled import (
     Autoscaler,
     Call,
@@ -50,7 +50,7 @@ from afterload.scenario.bounds_schema import Scaling, ShareCourse, StreamShards
 from afterload.scenario.ranges import RANGED, split_range
 from afterload.scenario.schema import Incident
 
-__all__ = ["Coupling", "couple", "couple_from_restore"]
+__all__ = ["Coupling", "couple"]
 
 
 @dataclass(frozen=True)
@@ -235,16 +235,6 @@ class _Builder:
             removal_floor=item.removal_floor,
         )
 
-    def system(self) -> CoupledSystem:
-        return CoupledSystem(
-            outage_min=self.outage_min,
-            lead_min=self.outage_min,
-            queues=tuple(self.queue(name) for name in self.queue_names),
-            dependencies=tuple(self.dependency(name) for name in self.dependency_names),
-            fleets=tuple(self.fleet(name) for name in self.fleet_names),
-            admission=admission_of(self.loaded) if self.scenario.admission.in_place else None,
-        )
-
     def uncertain(self, system: CoupledSystem) -> tuple[dict[Input, Range], dict[Input, str]]:
         """The ranges of the scenario as ranges of the model's inputs, which are proportional to its values."""
         ranges: dict[Input, Range] = {}
@@ -329,25 +319,17 @@ def couple(
     if not scenario.queues and not scenario.dependencies:
         return None
     builder = _Builder(loaded, {} if memo is None else memo, waiting)
-    system = builder.system()
+    outage = builder.outage_min
+    system = CoupledSystem(
+        outage_min=outage,
+        lead_min=outage,
+        queues=tuple(builder.queue(name) for name in builder.queue_names),
+        dependencies=tuple(builder.dependency(name) for name in builder.dependency_names),
+        fleets=tuple(builder.fleet(name) for name in builder.fleet_names),
+        admission=admission_of(loaded) if scenario.admission.in_place else None,
+    )
     ranges, labels = builder.uncertain(system)
     return Coupling(
         loaded, system, builder.queue_names, builder.dependency_names, builder.fleet_names, ranges, labels,
         tuple(builder.doubts),
     )  # fmt: skip
-
-
-def couple_from_restore(loaded: LoadedScenario, known: Mapping[str, QueueLoad]) -> Coupling:
-    """A scenario as one coupled system from the restore on, with the known loads of some queues then; the others have what the
-    outage leaves them.
-    """
-    whole = couple(loaded)
-    if whole is None:
-        raise ModelError("there is no queue to follow from the restore on")
-    left = dict.fromkeys(whole.queues, 0.0)
-    if len(known) < len(whole.queues):
-        left = dict(zip(whole.queues, map(float, whole.course.result.backlog_at_restore[0]), strict=True))
-    begun = couple(loaded, waiting=left) or whole
-    queues = zip(begun.queues, begun.system.queues, strict=True)
-    loads = tuple(replace(queue, load=known.get(name, queue.load)) for name, queue in queues)
-    return replace(begun, system=replace(begun.system, queues=loads), ranges={}, labels={})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from nbformat import NotebookNode
 from papermill.translators import translate_parameters
@@ -21,7 +23,7 @@ from afterload.report.nodes import notebook_text
 from afterload.report.packet import Built, PacketJob, Told, chapter_paths, relevant, slug
 from afterload.report.run import INJECTED_TAG, run_packet
 from afterload.resources import BUILTIN
-from afterload.results import Results, results_of
+from afterload.results import Results
 from afterload.scenario import LoadedScenario
 from afterload.yamltree import plain
 
@@ -57,7 +59,7 @@ def build(
     page, page_problem = _page(run.nb, title)
     text = notebook_text(run.nb)
     # Last of all: what people enter into the plan until then is in it.
-    summary, plan_files, problem = _plan_files(loaded, target / name, told)
+    summary, plan_files, problem = _plan_files(_results(loaded, run.left), target / name, told)
     failures += [each for each in (problem, page_problem) if each]
     if _content(table) != entered:
         # What was entered meanwhile is kept; a packet that does not show it is not whole.
@@ -105,13 +107,18 @@ def _set_parameters(nb: NotebookNode, parameters: dict[str, object]) -> None:
             cell.source = translate_parameters("python3", "python", parameters, "Parameters")
 
 
-def _plan_files(loaded: LoadedScenario, stem: Path, told: Told | None) -> tuple[tuple[str, ...], dict[Path, str], str]:
+def _results(loaded: LoadedScenario, left: Iterable[Any]) -> Results:
+    """The results that chapters of this very scenario left, with what is computed already; else new ones."""
+    made = (each for each in left if isinstance(each, Results))
+    return next((each for each in made if each.is_of(loaded)), None) or Results(loaded)
+
+
+def _plan_files(results: Results, stem: Path, told: Told | None) -> tuple[tuple[str, ...], dict[Path, str], str]:
     """The answer in lines and the files of plan and postmortem, or why some are missing.
 
     A fault here must not lose the chapters; without a plan there is no postmortem either.
     """
     try:
-        results = results_of(loaded)
         estimates, plan, recovery = results.estimates, results.plan, results.recovery
         if told is not None:
             told(estimates, plan, recovery)

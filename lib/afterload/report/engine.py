@@ -77,14 +77,21 @@ class ChapterEngine:
             },
             start_timeout,
             options.get("lost"),
+            options.get("left"),
         )
         if options.get("executed") is not None:
             options["executed"].append(executed)
         return executed
 
     @classmethod
-    def _run(cls, nb: NotebookNode, managed: dict[str, Any], start_timeout_s: int, lost: Lost | None) -> NotebookNode:
-        """Run it over a kernel; ``managed`` is what every way of running takes, ``lost`` what only a process can leave."""
+    def _run(
+        cls, nb: NotebookNode, managed: dict[str, Any], start_timeout_s: int, lost: Lost | None, left: list[Any] | None
+    ) -> NotebookNode:
+        """Run it over a kernel.
+
+        ``managed`` is what every way of running takes; ``lost`` what only a process can leave; ``left`` gets the values that
+        cells leave in this one.
+        """
         from afterload.report.chapterclient import run_managed
         from afterload.report.client import KernelClient
 
@@ -110,13 +117,15 @@ class InProcessEngine(ChapterEngine):
     """
 
     @classmethod
-    def _run(cls, nb: NotebookNode, managed: dict[str, Any], start_timeout_s: int, lost: Lost | None) -> NotebookNode:
+    def _run(
+        cls, nb: NotebookNode, managed: dict[str, Any], start_timeout_s: int, lost: Lost | None, left: list[Any] | None
+    ) -> NotebookNode:
         from afterload.report.chapterclient import run_managed
         from afterload.report.inprocess import ReplayClient, ShellClient
 
         if lost is not None:
             return run_managed(nb, partial(ReplayClient, lost=lost), **managed)
-        return run_managed(nb, ShellClient, **managed)
+        return run_managed(nb, partial(ShellClient, left=[] if left is None else left), **managed)
 
 
 def failures_of(nb: NotebookNode) -> tuple[Failure, ...]:

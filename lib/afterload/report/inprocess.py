@@ -143,7 +143,14 @@ class ReplayClient(_DirectClient):
 
 
 class ShellClient(_DirectClient):
-    """Runs the cells in a shell. Raises :class:`ChapterError` where this process has an IPython shell already."""
+    """Runs the cells in a shell. Raises :class:`ChapterError` where this process has an IPython shell already.
+
+    ``left`` gets the values of all names that the cells leave.
+    """
+
+    def __init__(self, *arguments: Any, left: list[Any], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._left = left
 
     def execute(self, **options: Any) -> NotebookNode:
         """Run all cells in a shell that ends with them."""
@@ -152,7 +159,9 @@ class ShellClient(_DirectClient):
         self._told: list[dict[str, Any]] = []
         keep(("cells", len(self.nb.cells)))
         with _shell(self._send, self._print) as self._shell:
-            return super().execute(**options)
+            executed = super().execute(**options)
+            self._left += self._shell.user_ns.values()
+            return executed
 
     def _end_of_kernel(self) -> CellProblem:
         raise AssertionError("a process does not outlive its shell")

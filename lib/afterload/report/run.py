@@ -36,11 +36,12 @@ _WARNING = re.compile(r"^.*?:\d+: (?P<kind>\w*Warning): (?P<text>.*)$")
 
 @dataclass(frozen=True)
 class PacketRun:
-    """An executed packet: the notebook, what failed in it, and what it warned of."""
+    """An executed packet: the notebook, what failed in it, what it warned of, and what its cells left in this process."""
 
     nb: NotebookNode
     failures: tuple[Failure, ...]
     warnings: tuple[str, ...]
+    left: tuple[Any, ...] = ()
 
 
 def run_packet(
@@ -66,6 +67,8 @@ def run_packet(
     bound = bind(chapter_paths, title)
     _check_names(parameters, parameter_defaults(bound))
     options: dict[str, Any] = {"start_timeout": START_TIMEOUT_S, "execution_timeout": cell_timeout_s}
+    left: list[Any] = []
+    options["left"] = left
     if lost is not None:
         options["lost"] = lost
     executed = _execute(bound, dict(parameters), progress, engine, options)
@@ -73,7 +76,7 @@ def run_packet(
     failures = failures_of(executed)
     warnings = _take_warnings(executed)
     _tidy(executed)
-    return PacketRun(executed, failures, warnings)
+    return PacketRun(executed, failures, warnings, tuple(left))
 
 
 def _check_names(parameters: Mapping[str, Any], declared: Mapping[str, str]) -> None:

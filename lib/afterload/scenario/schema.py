@@ -488,7 +488,9 @@ class Queue(Section):
 
     def calls_of(self, dependency: str) -> float:
         """Calls that one item makes of a dependency."""
-        return sum(call.per_item for call in self.all_calls if call.dependency == dependency)
+        if not self.calls:
+            return 1.0 if self.dependency is not None and dependency == self.dependency else 0.0
+        return sum(call.per_item for call in self.calls if call.dependency == dependency)
 
     @property
     def concurrency_limit(self) -> int | None:

@@ -13,7 +13,6 @@ from afterload.findings.backlog_bands import BacklogBand, backlog_bands
 from afterload.plan import Plan
 from afterload.plan.build import planning
 from afterload.plan.worth import edited
-from afterload.recovery.build import couple
 from afterload.recovery.result import CoupledEstimate, estimate_recovery
 from afterload.scenario import LoadedScenario, Problem
 from afterload.scenario.fields import QUOTES
@@ -57,7 +56,7 @@ class Results:
         """The same with the coupled recovery and its uncertainty."""
         if self.has_bands:
             return self
-        coupling = couple(self.loaded)
+        coupling = self.estimates.coupling
         recovery = None if coupling is None else estimate_recovery(coupling)
         return replace(self, recovery=recovery, has_bands=True)
 

@@ -14,7 +14,6 @@ from afterload.forms.state.results import Results
 
 __all__ = ["STYLE", "beside", "file_line", "headline_html", "notice", "said", "table_html"]
 
-ALONE = "queue alone so far"
 STYLE = f"<style>{(Path(__file__).resolve().parent / 'form.css').read_text(encoding='utf-8')}</style>"
 
 
@@ -68,13 +67,9 @@ def headline_html(results: Results | None, is_current: bool) -> str:
     if results is None:
         return '<p class="af-soft">Fill in the team and one queue, call stack, client or fleet: the answers follow at once.</p>'
     tiles = headline(results.estimates)
-    shown = ["<div>" for _ in tiles]
-    if results.estimates.worst_queue is not None and not results.has_bands:
-        # What everything acting on each other makes of it follows at rest.
-        shown[0], tiles[0] = '<div class="af-pale">', (tiles[0][0], f"{tiles[0][1]}, {ALONE}")
     big = "".join(
-        f'{div}<span class="af-big">{escape(number)}</span> <span class="af-big-label">{escape(words)}</span></div>'
-        for div, (number, words) in zip(shown, tiles, strict=True)
+        f'<div><span class="af-big">{escape(number)}</span> <span class="af-big-label">{escape(words)}</span></div>'
+        for number, words in tiles
     )
     return f'<div class="af-headline{"" if is_current else " af-stale"}">{big}</div>'
 

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from afterload import limits
 from afterload.estimates import Estimates, QueueEstimate
 from afterload.model.caps import cap_rate_per_min
-from afterload.plan.change import DO, IN_PLACE, NEEDS_EVIDENCE, NOT_HERE, Change, PlanItem, owner_of, quoted, where
+from afterload.plan.change import Change, Place, PlanItem, quoted, where
 from afterload.recovery.rates import CapEstimate, room_at
 from afterload.scenario import Queue, Scenario
 from afterload.units import format_duration, format_rate
-
-__all__ = ["CHANGE"]
 
 ID = "ramp-limit"
 # Time in which somebody, or an alarm, can see that a dependency suffers, and stop the ramp.
@@ -57,7 +55,7 @@ def _items(estimates: Estimates) -> Iterator[PlanItem]:
 
 def _item(estimates: Estimates, item: QueueEstimate, cap: CapEstimate, item_time_s: float) -> PlanItem:
     loaded, queue, target = estimates.loaded, item.queue, f"queues.{item.name}"
-    owner = owner_of(estimates, queue)
+    at = Place(ID, estimates, "queues", item.name, queue)
     room = _room(loaded.scenario, cap.dependency)
     line = where(loaded, "dependencies", cap.dependency)
     cold = f" while its cache is cold, {format_rate(room.end)} later" if room.start < room.end else ""
@@ -66,13 +64,10 @@ def _item(estimates: Estimates, item: QueueEstimate, cap: CapEstimate, item_time
     if drain <= room.start * (1 + 1e-9):
         if queue.service_rate_per_min > room.start * (1 + 1e-9) and (queue.ramp or queue.concurrency_limit):
             what = "a limit on concurrency" if queue.ramp is None else "the ceiling of the ramp"
-            words = f"{fits}, and {what} keeps consumers at {format_rate(drain)}."
-            return PlanItem(ID, target, IN_PLACE, words, owner=owner)
-        words = f"{fits}, and consumers reach {format_rate(drain)}: no ramp can pass that."
-        return PlanItem(ID, target, NOT_HERE, words, owner=owner)
+            return at.in_place(f"{fits}, and {what} keeps consumers at {format_rate(drain)}.")
+        return at.not_here(f"{fits}, and consumers reach {format_rate(drain)}: no ramp can pass that.")
     if queue.ramp is not None and _stays_within(queue, room, drain):
-        words = f"{fits}, and the ramp of {queue.ramp.per_min:,} at once a minute stays within it."
-        return PlanItem(ID, target, IN_PLACE, words, owner=owner)
+        return at.in_place(f"{fits}, and the ramp of {queue.ramp.per_min:,} at once a minute stays within it.")
     least = limits.whole("lambda.sqs.max_concurrency.minimum") if queue.service == "sqs-lambda" else 1
     minutes = FILL_TIMES * room.fill_min or USUAL_MIN
     ceiling = math.floor(room.at(minutes) * item_time_s / 60 + 1e-9)
@@ -84,8 +79,9 @@ def _item(estimates: Estimates, item: QueueEstimate, cap: CapEstimate, item_time
     if room.start == room.end:
         start = max(least, ceiling // STEPS)
     if start < least or ceiling < start:
-        words = f"{fits}: too little for a ramp to begin with. Hold direct traffic back meanwhile, or test it to a higher rate."
-        return PlanItem(ID, target, NEEDS_EVIDENCE, words, owner=owner)
+        return at.asks(
+            f"{fits}: too little for a ramp to begin with. Hold direct traffic back meanwhile, or test it to a higher rate."
+        )
     per_min = math.floor((ceiling - start) / minutes + 1e-9)
     if room.start == room.end:
         per_min = max(1, per_min)
@@ -95,10 +91,10 @@ def _item(estimates: Estimates, item: QueueEstimate, cap: CapEstimate, item_time
     elif per_min == 0:
         ceiling = start
     apply, undo = _commands(queue, cap, start, ceiling, per_min)
-    return PlanItem(
-        ID, target, DO, f"{fits}, and consumers come up to {format_rate(drain)}.",
+    return at.do(
+        f"{fits}, and consumers come up to {format_rate(drain)}.",
         bounds=_bounds(cap, start, ceiling, per_min, item_time_s),
-        owner=owner, apply=apply, undo=undo,
+        apply=apply, undo=undo,
         edit={f"{target}.ramp": {"start": start, "per_min": per_min, "ceiling": ceiling}},
     )  # fmt: skip
 
