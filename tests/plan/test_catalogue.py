@@ -31,6 +31,8 @@ LASTING = {**QUEUE, "goes_stale_after": "none"}
 FAST = {**LASTING, "service_rate": "6,000/min"}
 SHARDS = {"shards": 4, "batch_size": 100, "batch_time": "2 s"}
 STREAM = {**LASTING, "service": "stream-lambda", "stream": SHARDS}
+# It bears all that fast consumers do.
+WIDE = {"dependencies": {"table": {**TABLE, "tested_rate": "9,000/min"}}}
 COLD = {**TABLE, "cache": {"hit_rate": 0.5, "hit_rate_at_restore": 0, "fill_time": "20 min"}}
 KEYS = {"failure_share": 0.02, "effect_despite_failure": 0.2}
 POOL = {"burst": 200, "burst_over": "1 s", "item_time": "1.5 s"}
@@ -199,7 +201,7 @@ def test_what_is_to_do_is_first_of_its_change(make: Make, line: str) -> None:
         (one(**{**LASTING, "goes_stale_after": "1 h"}, retention="2 h"), "retention:queues.q", NOT_HERE, "worth nothing"),
         (one(**LASTING, max_receives="none"), "dlq-receives:queues.q", None, ""),
         (one(**LASTING, max_receives=9, visibility_timeout="1 h"), "dlq-receives:queues.q", IN_PLACE, "dead-letters nothing"),
-        (one(**FAST), "fresh-first:queues.q", NOT_HERE, "43 min, within the objective"),
+        ({**one(**FAST), **WIDE}, "fresh-first:queues.q", NOT_HERE, "43 min, within the objective"),
         (one(**STREAM), "fresh-first:queues.q", NOT_HERE, "read in order"),
         (one(**{**LASTING, "service_rate": "1,000/min"}), "fresh-first:queues.q", NOT_HERE, "does not help either"),
         (one(**QUEUE, goes_stale_after="5 s"), "deadline-discard:queues.q", None, ""),
@@ -224,7 +226,7 @@ def test_what_is_to_do_is_first_of_its_change(make: Make, line: str) -> None:
         (fleet(target_group={"targets": [6, 0]}), "target-group-thresholds:fleets.f", NOT_HERE, "nothing to fail open to"),
         (called(), "admission-steps:admission", NOT_HERE, "heals by itself"),
         ({**BESIDE, "dependencies": {"table": {"tested_rate": "9/min"}}}, "admission-steps:admission", NOT_HERE, "Nothing"),
-        (one(**FAST), "more-consumers:queues.q", IN_PLACE, "43 min; the objective is 4 h"),
+        ({**one(**FAST), **WIDE}, "more-consumers:queues.q", IN_PLACE, "43 min; the objective is 4 h"),
         (one(**STREAM), "more-consumers:queues.q", NOT_HERE, "Shards and their batches decide"),
         (one(**LASTING, drain_cap={"concurrency": 50}), "more-consumers:queues.q", NOT_HERE, "keeps them at 1,500/min"),
         (one(**LASTING, drain_cap={"concurrency": 65}), "more-consumers:queues.q", NOT_HERE, "lift that first"),

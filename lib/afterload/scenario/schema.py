@@ -165,7 +165,9 @@ class Dependency(Section):
     """What queues drain into: a database, a table, a partner's interface."""
 
     tested_rate_per_min: Annotated[
-        Rate, Ranged("capacity_per_min"), Field(description="Items a minute that a load test has shown it to bear.")
+        Rate,
+        Ranged("capacity_per_min"),
+        Field(gt=0, description="Items a minute that a load test has shown it to bear."),
     ]
     operate_up_to_per_min: Annotated[
         MaybeRate,
