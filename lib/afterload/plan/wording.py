@@ -215,7 +215,7 @@ def _computed(item: PlanItem) -> Iterator[str]:
     yield from _others(item)
     others = _tellings(item, collapsed, "empty_min")
     for told in others:
-        if same.get(told.of) != (told.item.before, told.item.after):
+        if same.get(told.of) != (told.item.before, told.item.after) and difference_words(told.item):
             yield f"With the dependency collapsed at the restore{told.at}: {difference_words(told.item)}."
     usual, after = (item.worths[case].told("empty_min", item.target)[1] for case in CASES)
     if not others and (usual.before, usual.after) != (after.before, after.after):
