@@ -53,10 +53,11 @@ bench: $(TEST) ## time the packet and the batch
 	$(BIN)/python tools/bench_batch.py
 	$(BIN)/python tools/bench_live.py
 
-fuzz: $(TEST) ## new examples for every property test, then damaged files, until something breaks or FUZZ_ROUNDS are over
+fuzz: $(TEST) ## new examples for every property test, damaged files, systems by request, until something breaks or FUZZ_ROUNDS are over
 	@set -e; for round in $$(seq $(FUZZ_ROUNDS)); do echo "round $$round of $(FUZZ_ROUNDS)"; \
 	AFTERLOAD_EXAMPLES=new $(BIN)/python -m pytest -q -n 2 -m hypothesis; \
-	$(BIN)/python tools/fuzz.py --seconds 60 --seed $$(date +%s); done
+	$(BIN)/python tools/fuzz.py --seconds 60 --seed $$(date +%s); \
+	$(BIN)/python tools/fuzz_requests.py --systems 200 --seed $$(date +%s); done
 
 format: $(TEST) ## format the code and notebooks, and mend what ruff can
 	$(BIN)/ruff check --fix .

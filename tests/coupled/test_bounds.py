@@ -313,5 +313,9 @@ def test_losses_without_an_end_are_a_rate_and_the_time_from_which_it_holds():
     kept = replace(FIRST, service_rate_per_min=1100, retention_min=5760)
     seen = simulate(system(CoupledQueue(kept)))
     assert seen.lost_per_min[0, 0] == pytest.approx(100)
-    assert seen.holds_from_min[0] == pytest.approx((1200 * 5760 - 206_400) / 100, rel=1e-6)
-    assert np.isnan(simulate(system(CoupledQueue(FIRST))).holds_from_min[0])
+    assert seen.lost_from_min[0, 0] == pytest.approx((1200 * 5760 - 206_400) / 100, rel=1e-6)
+    assert np.isnan(simulate(system(CoupledQueue(FIRST))).lost_from_min[0, 0])
+    # Behind a dependency that never heals, direct requests fail from the restore on.
+    down = CoupledDependency(2000, fresh_per_min=100, attempts_failing=3, collapsed_at_restore=True)
+    seen = simulate(system(CoupledQueue(kept, 0, 3), down))
+    assert (seen.unserved_per_min[0, 0], seen.unserved_from_min[0, 0]) == (100, 0)

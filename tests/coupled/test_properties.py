@@ -24,7 +24,7 @@ from afterload.model.queues import QueueLoad, Ramp
 
 QUICK = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 GONE = ("served", "expired", "lost_to_retention", "discarded_past_deadline", "superseded", "dead_lettered")
-TIMES = ("holds_from_min", "drain_min", "fresh_age_back_min", "healed_at_min", "step_begun_min")
+TIMES = ("unserved_from_min", "lost_from_min", "drain_min", "fresh_age_back_min", "healed_at_min", "step_begun_min")
 LIMITS = st.one_of(st.none(), st.integers(5, 300).map(float))
 RATES = st.integers(0, 600).map(lambda tenths: tenths / 10)
 

@@ -27,6 +27,7 @@ from afterload.findings.live_given import Given, known_given
 from afterload.findings.live_words import live_json
 from afterload.findings.telemetry import Measured, measure
 from afterload.impairments import estimate_control_loops, estimate_flapping, estimate_removals
+from afterload.model.coupled import BOUNDS
 from afterload.plan import Plan, build_plan, plan_json
 from afterload.plan.exercises import build_exercises
 from afterload.plan.objectives import verdicts
@@ -95,7 +96,10 @@ def team_numbers(loaded: LoadedScenario, draws: int, plan_draws: int) -> tuple[N
 
 def _record(record: Mapping[str, Any]) -> Numbers:
     """What a record says beside the plan and the inputs."""
-    found = _flat("record", {name: record[name] for name in ("outage_min", "met", "results", "together")})
+    found = _flat("record", {name: record[name] for name in ("outage_min", "met", "results")})
+    for item in record["first"]:
+        place = ",".join(filter(None, (item["line"], item["part"])))
+        found[f"record.first[{place}].{item['measure']}"] = [item["alone"], item["before"], item["after"]]
     shares = record["shares"]
     found["record.concurrency"] = [shares["concurrency"], shares["concurrency_source"]]
     for item in shares["queues"]:
@@ -314,6 +318,8 @@ def _variant(name: str, coupling: Coupling, variant: Variant) -> Numbers:
         found[f"{name}.steps_begin_min"] = list(result.step_begun_min[0])
     if ends:
         found[f"{name}.end_min"] = result.end_min[0]
+    else:
+        found[f"{name}.holds_from_min"] = result.holds_from_min[0]
     for place, queue in enumerate(coupling.queues):
         part = f"{name}.queues[{queue}]"
         found |= {
@@ -337,6 +343,11 @@ def _variant(name: str, coupling: Coupling, variant: Variant) -> Numbers:
             }
             # What loses nothing needs no line: one comes where it begins to.
             found |= {f"{part}.{key}": items for key, items in gone.items() if items > 0}
+        else:
+            found[f"{part}.lost_per_min"] = result.lost_per_min[0, place]
+        if ends and name == "recovery.today":
+            held = zip(BOUNDS, result.bound_min[0, place], strict=True)
+            found |= {f"{part}.bound_min.{bound}": minutes for bound, minutes in held if minutes > 0}
     for place, dependency in enumerate(coupling.dependencies):
         part = f"{name}.dependencies[{dependency}]"
         found |= {
@@ -407,12 +418,22 @@ def _line(name: str, line: Mapping[str, Any]) -> Numbers:
     for path, value in line["edit"].items():
         found |= _flat(f"{name}.edit[{path}]", value)
     found |= _some(f"{name}.commands", _said([*line["apply"], *line["undo"]]))
-    for case, ways in line["measures"].items():
+    found |= _ways(name, "", line["measures"])
+    if len(line["parts"]) > 1:
+        for part, cases in line["parts"].items():
+            found |= _ways(name, f".of[{part}]", cases)
+    return found
+
+
+def _ways(name: str, part: str, cases: Mapping[str, Any]) -> Numbers:
+    """What a line does, alone, to what is in place and where it is left out: of the whole team, or of a part of it."""
+    found: Numbers = {}
+    for case, ways in cases.items():
         for way, measures in ways.items():
-            for measure_name, part in measures.items():
-                numbers = _moved(part)
+            for measure_name, moved in measures.items():
+                numbers = _moved(moved)
                 if numbers:
-                    found[f"{name}.{CASES[case]}.{way}.{measure_name}"] = numbers
+                    found[f"{name}.{CASES[case]}.{way}{part}.{measure_name}"] = numbers
     return found
 
 

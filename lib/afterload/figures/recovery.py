@@ -93,12 +93,16 @@ def _collapse_words(result: CoupledResult, place: int, coupling: Coupling) -> st
 
 def _failing_words(result: CoupledResult, place: int, coupling: Coupling) -> str:
     each = float(result.unserved_per_min[0, place])
-    return f"; direct requests that fail: {rate_from(each, result, coupling)}" if each > 0 else ""
+    return (
+        f"; direct requests that fail: {rate_from(each, result.unserved_from_min[0, place], coupling)}"
+        if each > 0
+        else ""
+    )
 
 
-def rate_from(per_min: float, result: CoupledResult, coupling: Coupling) -> str:
+def rate_from(per_min: float, since: float, coupling: Coupling) -> str:
     """What goes on without an end, as a rate with the time from which it holds: "7,200/min from 12:05 on"."""
-    scenario, since = coupling.loaded.scenario, float(result.holds_from_min[0])
+    scenario, since = coupling.loaded.scenario, float(since)
     if not since > 0:
         return f"{format_rate(per_min)} from the restore on"
     zone, restored = scenario.time_zone, scenario.incident.restored_at
@@ -113,8 +117,8 @@ def losing_sentences(estimate: CoupledEstimate | None) -> list[str]:
         return []
     result, coupling = estimate.today.result, estimate.coupling
     return [
-        f"Queue {name}: items lost without an end: {rate_from(float(each), result, coupling)}."
-        for name, each in zip(coupling.queues, result.lost_per_min[0], strict=True)
+        f"Queue {name}: items lost without an end: {rate_from(float(each), since, coupling)}."
+        for name, each, since in zip(coupling.queues, result.lost_per_min[0], result.lost_from_min[0], strict=True)
         if each > 0
     ]
 
@@ -131,7 +135,7 @@ def _unserved(result: CoupledResult, place: int, coupling: Coupling) -> str:
     """Direct requests that fail or are held back: how many, or at which rate where that has no end."""
     each = float(result.unserved_per_min[0, place])
     if each > 0:
-        return rate_from(each, result, coupling)
+        return rate_from(each, result.unserved_from_min[0, place], coupling)
     count = format_count(float(result.failed_direct[0, place] + result.shed[0, place]))
     ended = bool(result.never[0]) or not np.isnan(result.healed_at_min[0, place])
     return count if ended else f"{count} in the first {format_minutes(float(result.end_min[0]))}"
@@ -149,7 +153,7 @@ def _losses(result: CoupledResult, place: int, coupling: Coupling) -> dict[str, 
         open_end = not bool(result.never[0]) and np.isnan(result.drain_min[0, place])
         end = f" up to {format_minutes(float(result.end_min[0]))}" if open_end else ""
         return {name: f"{format_count(count)}{end if count else ''}" for name, count in counts.items()}
-    rate = f"{rate_from(each, result, coupling)}{' in all' if kinds > 1 else ''}"
+    rate = f"{rate_from(each, result.lost_from_min[0, place], coupling)}{' in all' if kinds > 1 else ''}"
     return {name: rate if count or not kinds else "0" for name, count in counts.items()}
 
 

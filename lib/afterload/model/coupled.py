@@ -125,7 +125,7 @@ class CoupledResult:
             (draws, dependencies); 0 where ``never`` is False. Counts up to ``end_min`` grow with it and say no more.
         lost_per_min: the same for what queues lose (expired, lost to retention, discarded, dead-lettered), shape (draws,
             queues): where a backlog grows into an age limit, what is lost once its oldest work is that old.
-        holds_from_min: minutes from the restore from which on those rates hold, shape (draws,); NaN where ``never`` is False.
+        unserved_from_min, lost_from_min: minutes from the restore from which on those rates hold; NaN where they are 0.
         bound_min: minutes for which each of ``BOUNDS`` held a queue's consumers back while work waited; the first: while none
             did. Shape (draws, queues, bounds).
         step_min: the step used.
@@ -160,7 +160,8 @@ class CoupledResult:
     never: BoolArray
     unserved_per_min: FloatArray
     lost_per_min: FloatArray
-    holds_from_min: FloatArray
+    unserved_from_min: FloatArray
+    lost_from_min: FloatArray
     bound_min: FloatArray
     step_min: float
 
@@ -635,7 +636,8 @@ class _Packed:
     def _result(self, raw: _Raw) -> CoupledResult:
         queues, depend, overall = raw.queues, raw.dependencies, raw.draws
         never = overall["never"]
-        losing, holds_from = self._unending(raw)
+        losing, lost_from = self._unending(raw)
+        unserved = np.where(never[:, None], depend["unserved_per_min"], 0.0)
         kept = ("served", "expired", "lost_to_retention", "discarded_past_deadline", "superseded", "dead_lettered")
         counted = ("time_collapsed_min", "peak_attempts_per_min", "shed", "failed_direct", "direct", "direct_served")
         return CoupledResult(
@@ -651,9 +653,10 @@ class _Packed:
             step_begun_min=_reached(overall["begun"]),
             end_min=overall["end_min"].copy(),
             never=never.copy(),
-            unserved_per_min=np.where(never[:, None], depend["unserved_per_min"], 0.0),
+            unserved_per_min=unserved,
+            unserved_from_min=np.where(unserved > 0, depend["unserved_from_min"], np.nan),
             lost_per_min=losing,
-            holds_from_min=holds_from,
+            lost_from_min=lost_from,
             bound_min=queues["bounds"].copy(),
             fallbacks=overall["fallbacks"].copy(),
             step_min=self.step,
@@ -666,7 +669,6 @@ class _Packed:
         limit = np.minimum(self.queues["max_age_min"], self.queues["retention_min"])
         into_limit = never & (growing > 1e-6) & np.isfinite(limit)
         rate = np.where(never, losing + np.where(into_limit, growing, 0.0), 0.0)
-        holds_from = np.where(raw.draws["never"], raw.draws["holds_from_min"], np.nan)
         # A backlog that grows by g a minute with arrivals of a is lost at that rate once it holds what arrives within the limit.
         means = (
             np.array([queue.load.arrivals.mean_tail_per_min for queue in self.system.queues]) * self.queues["arrivals"]
@@ -675,7 +677,7 @@ class _Packed:
         with np.errstate(divide="ignore", invalid="ignore"):
             wait = (means * limit - waiting) / growing
         later = np.where(into_limit & np.isfinite(wait), raw.draws["end_min"][:, None] + np.maximum(0.0, wait), -np.inf)
-        return rate, np.maximum(holds_from, later.max(axis=1, initial=-np.inf))
+        return rate, np.where(rate > 0, np.maximum(queues["lost_from_min"], later), np.nan)
 
 
 def _names(kind: type[Any]) -> list[str]:

@@ -1057,6 +1057,19 @@ def tally(s, dt):
         q.bounds[bound] += dt
 
 
+@compiled
+def note_losses(s, now, dt):
+    """Keep from when on a queue loses at the rate at which it does."""
+    if dt <= TINY * s.draw.step:
+        return
+    for q in s.queues:
+        losses = q.expired + q.lost_to_retention + q.discarded_past_deadline + q.dead_lettered
+        rate = (losses - q.losses) / dt
+        if abs(rate - q.losing_rate) > 1e-6 * (1.0 + rate):
+            q.losing_rate, q.lost_from_min = rate, now
+        q.losses = losses
+
+
 # The admission plan.
 
 
@@ -1259,6 +1272,10 @@ def look(s, now):
         draw.healthy &= not x.collapsed
         draw.reached &= x.passing >= 1.0
     share_out(s)
+    for x in s.dependencies:
+        failing = x.fresh - x.fresh_ok + x.held
+        if abs(failing - x.failing_rate) > 1e-6 * (1.0 + failing):
+            x.failing_rate, x.unserved_from_min = failing, now
     charge_pools(s)
     for q in s.queues:
         note_queue(s, q, now)
@@ -1394,7 +1411,7 @@ def find_steady(bases, direct, steady):
 def quiet_steps(s, i, most):
     """How many steps of the grid from ``i`` on, at most ``most``, bring nothing new, so that they can be taken as one.
 
-    Rates hold for all of them. Nothing may fail, be set aside or become too old meanwhile, since that differs from step to step.
+    Rates hold for all of them. Nothing may be set aside or become too old meanwhile, since that differs from step to step.
     """
     draw = s.draw
     base = min(s.steady.shape[0] - 1, max(0, i + int(np.floor(draw.place))))
@@ -1402,9 +1419,6 @@ def quiet_steps(s, i, most):
     most = min(most, s.steady[base] - base - spare)
     if most < 2:
         return 1
-    for x in s.dependencies:
-        if x.collapsed or x.passing < 1.0:
-            return 1
     for g in s.fleets:
         if not g.settled:
             return 1
@@ -1663,6 +1677,7 @@ def run_draw(s, course, others, waits):
             for w in s.lanes:
                 stale |= move_lane(s, w, after - 1, place, dt)
             tally(s, dt)
+            note_losses(s, now, dt)
             if holds:
                 draw.calm += dt
             if not draw.healthy and 1 < draw.stage < NORMAL:
@@ -1684,7 +1699,11 @@ def run_draw(s, course, others, waits):
             again = repeats(s)
             if again and marks > 2 and cell_end >= draw.last_course:
                 draw.end_min, draw.never = cell_end, True
-                draw.holds_from_min = cell_end - period * step
+                # What changes within a period is told of the whole of it.
+                for x in s.dependencies:
+                    x.unserved_from_min = min(x.unserved_from_min, cell_end - period * step)
+                for q in s.queues:
+                    q.lost_from_min = min(q.lost_from_min, cell_end - period * step)
                 break
     for q in s.queues:
         q.arrived = q.superseded - q.backlog_before

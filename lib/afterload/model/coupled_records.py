@@ -239,6 +239,9 @@ class Queue(QueueRow):
     arrived: float
     live_at_end: float
     sidelined_at_end: float
+    losses: float  # so far
+    losing_rate: float  # at which they grow
+    lost_from_min: float  # from when on
     marked_losses: float  # at the latest whole period
     lost_per_min: float  # in that period
     grew_per_min: float
@@ -321,6 +324,8 @@ class Dependency(DependencyRow):
     direct: float
     direct_served: float
     margin_share: float
+    failing_rate: float  # direct requests a minute that are not served
+    unserved_from_min: float  # from when on
     marked_unserved: float
     unserved_per_min: float
     marked_min: float  # minutes down, up to the latest whole period
@@ -406,7 +411,6 @@ class Draw(AdmissionRow):
     never: bool
     fallbacks: float
     over: bool  # it ended before the horizon
-    holds_from_min: float
     last: int  # last row of its course, or of what waits
     begun: Steps  # when each admission step began, -1 for not
 

@@ -503,9 +503,11 @@ def _measure(result: CoupledResult, coupling: Coupling) -> Measured:
         nothing = np.full(len(values), 1.0 if kind == "fleets" else 0.0)
         found[WHOLE, name] = _WHOLE_OF[name](values, axis=1) if names[kind] else nothing
         found.update(((f"{kind}.{part}", name), values[:, place]) for place, part in enumerate(names[kind]))
-    for part in {part: None for part, _ in found if not part.startswith("fleets.")}:
-        rates = [found[part, name] for name in RATES.values() if (part, name) in found]
-        found[part, HOLDS] = np.where(np.any(rates, axis=0), result.holds_from_min, np.inf)
+    for kind, since in (("queues", result.lost_from_min), ("dependencies", result.unserved_from_min)):
+        found.update(((f"{kind}.{part}", HOLDS), _or_never(since[:, row])) for row, part in enumerate(names[kind]))
+    every = np.nan_to_num(np.hstack((result.lost_from_min, result.unserved_from_min)), nan=-np.inf)
+    latest = every.max(axis=1, initial=-np.inf)
+    found[WHOLE, HOLDS] = np.where(np.isfinite(latest), latest, np.inf)
     return Measured({key: row for row, key in enumerate(found)}, np.array(list(found.values())))
 
 

@@ -94,7 +94,7 @@ def queue_recovery(course: Trace, place: int, load: QueueLoad) -> QueueRecovery:
         max_age_min=oldest,
         outgrows=drain is None and counts["dead_lettered"] <= 0 and _ages(age[times >= restore]),
         lost_per_min=float(result.lost_per_min[0, place]) if drain is None else 0.0,
-        holds_from_min=reached(result.holds_from_min[0]) if drain is None else None,
+        holds_from_min=reached(result.lost_from_min[0, place]) if drain is None else None,
         times_min=times,
         backlog=waiting,
         sidelined=sidelined,
