@@ -163,6 +163,6 @@ def test_a_range_of_a_tested_rate_is_of_what_it_bears_where_that_is_not_given(ma
     uncertain = {"dependencies.table.tested_rate": {"low": "3,400/min", "high": "3,800/min"}}
     made = make(dependencies={"table": table}, call_stacks=STACK, uncertain=uncertain)
     measured = Appraiser.of(made.estimates.loaded).measured(case=CASES[1]).values("collapsed_min")
-    # What heals does so as soon as what is in flight is worked off.
+    # What heals does so once what is in flight is worked off, which near the edge takes hours.
     assert {bool(math.isinf(value)) for value in measured[1:]} == {True, False}
-    assert max(value for value in measured[1:] if math.isfinite(value)) < 30
+    assert max(value for value in measured[1:] if math.isfinite(value)) < 1_440
