@@ -30,6 +30,8 @@ TICK = 0.02
 WINDOW_TICKS = 10
 # Retries of consumers without an item time come within this many minutes.
 SOON = 0.05
+# Items that a partition whose batches were held up may give at once.
+BATCH = 20
 INF = math.inf
 
 TICKED, ARRIVES, BEATS, ENDS, TRIES, VISIBLE, FREE, WAKES, CONTROL, DIRECT, AGAIN = range(11)
@@ -628,7 +630,7 @@ def _run(
                         _push(times, kinds, firsts, seconds, size, soonest, WAKES, item, 0)
                     break
                 turn[item] = (chosen - lanes[item].first_line + 1) % lanes[item].lines
-                gate[chosen] = max(gate[chosen] + q.gate_min, t - q.gate_min)
+                gate[chosen] = max(gate[chosen] + q.gate_min, t - BATCH * q.gate_min)
                 taken = head[chosen]
                 if q.lifo and t >= 0:
                     taken = tail[chosen]
@@ -907,7 +909,7 @@ def simulate(system, until, *, scale=1.0, hold_s=None, quiet_min=5.0, seed=1):
     of_dependency = [
         pool_of(item.retry_tokens, item.sustained_attempts, item.refill_per_success) for item in system.dependencies
     ]
-    for item, is_early in zip(system.dependencies, early, strict=True):
+    for item in system.dependencies:
         profile = -1
         if item.direct is not None:
             starts, values = _steps(item.direct, begin - (system.lead_min - system.outage_min), until)
@@ -926,7 +928,7 @@ def simulate(system, until, *, scale=1.0, hold_s=None, quiet_min=5.0, seed=1):
                 timeout_min=item.timeout_min,
                 control_backlog=item.control_backlog * scale,
                 catch_up=item.control_catch_up_per_min * scale,
-                begins=begin if is_early else 0.0,
+                begins=begin if any(early) else 0.0,
                 collapsed=item.collapsed_at_restore,
                 collapses=item.collapses,
                 retries=of_dependency[len(dependencies)],
@@ -989,7 +991,7 @@ def simulate(system, until, *, scale=1.0, hold_s=None, quiet_min=5.0, seed=1):
                 spread_min=minutes if item.start_spread_min is None else item.start_spread_min,
                 each=0.0 if scaler is None else scaler.rate_each_per_min * scale,
                 backlog_before=load.backlog_before * scale,
-                begins=begin if any(early[call[0]] for call in calls) else 0.0,
+                begins=begin if any(early) else 0.0,
                 first_rate=float(load.arrivals.rates_per_min[0]) * scale,
                 gate_min=0.0 if parts is None else 1.0 / (parts.rate_each_per_min * scale),
                 first_lane=first_lane, lanes=sets, first_line=first_line, lines=len(arrival_shares), first_call=first_call,
