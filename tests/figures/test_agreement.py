@@ -74,7 +74,7 @@ def test_backlog_sentence_table_and_chart_agree(shown: Shown, workbook: Books, n
         if not points:
             assert figure.notes
             continue
-        assert max(point["value"] for point in points) == pytest.approx(float(item.decisive.backlog.max()), abs=1e-3)
+        assert max(point["value"] for point in points) == pytest.approx(float(item.recovery.backlog.max()), abs=1e-3)
         if item.drain_min is not None:
             assert points[-1]["value"] == 0
             assert points[-1]["from_restore"] == pytest.approx(item.drain_min, abs=2e-3)

@@ -93,7 +93,7 @@ def test_a_price_without_minutes_is_told(tmp_path: Path) -> None:
     retries, limit, cap = lines
     # 1 - 0.9**24 and 1 - 0.9**4 of the calls succeed.
     assert retries.endswith(
-        "Buys no minutes: the backlog never drains with or without it. Price: the share of calls that succeed at the top "
+        "Price: the share of calls that succeed at the top "
         f"falls from {100 * (1 - 0.9**24):.0f} % to {100 * (1 - 0.9**4):.1f} % at this failure probability."
     )
     item = next(item for item in plan.open if item.change == "age-limit")
