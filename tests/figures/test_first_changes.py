@@ -101,7 +101,7 @@ def test_a_price_without_minutes_is_told(tmp_path: Path) -> None:
     # Nothing is served: what comes, 40 a second, expires without an end.
     alone = item.worths[CASES[0]].alone
     assert (alone["lost"].after, alone["lost_per_min"].after) == (None, pytest.approx(2_400))
-    assert "Buys no minutes: the backlog never drains with or without it." in limit
+    assert "Does not make the backlog drain." in limit
     since = format_minutes(alone["holds_from_min"].after or 0.0)
     assert limit.endswith(
         f"Price: 2,400/min of items from {since} after the restore on expired or discarded, no items today."

@@ -69,4 +69,4 @@ def test_what_ends_keeps_its_minutes_and_its_counts():
     # 2,400/min for 95 min, less those of the last 30 min, and of the seconds until attempts in flight are worked off.
     assert 156_000 <= int(row["expired"].replace(",", "")) <= 156_000 + 2_400 * 3 / 60
     assert not any("has not ended" in note for note in course.notes)
-    assert "it does not collapse" in found.recovery_answer().text
+    assert "min collapsed" in found.recovery_answer().text
