@@ -106,7 +106,7 @@ def test_a_price_without_minutes_is_told(tmp_path: Path) -> None:
     assert limit.endswith(
         f"Price: 2,400/min of items from {since} after the restore on expired or discarded, no items today."
     )
-    assert "Brings first-attempt age back to baseline after" in cap
+    assert "Brings the drain from never to" in cap
     assert "Buys no minutes" not in cap
 
 
