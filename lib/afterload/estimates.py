@@ -191,7 +191,6 @@ def _queue(coupling: Coupling, name: str) -> QueueEstimate:
     if queue.stream is not None:
         _stream_doubts(queue, catch_up, doubts)
     _retention_doubt(recovery, load.retention_min, doubts)
-    _growth_doubt(recovery, load.max_age_min, load.retention_min, doubts)
     _sharing_doubt(loaded.scenario.queues, queue, doubts)
     return QueueEstimate(
         name=name,
@@ -216,18 +215,6 @@ def _stream_doubts(queue: Queue, wanted_per_min: float, doubts: list[Doubt]) -> 
             "objective needs: raise parallelisation or batch size, or spread the busiest shard"
         )
         doubts.append(Doubt(ApproximationWarning, words))
-
-
-def _growth_doubt(
-    recovery: QueueRecovery, age_limit: float | None, retention: float | None, doubts: list[Doubt]
-) -> None:
-    acting = min((limit for limit in (age_limit, retention) if limit is not None), default=None)
-    if recovery.peak_backlog is None and acting is not None:
-        words = (
-            f"the backlog grows until its oldest work reaches {format_duration(acting)}; what is removed from then on is "
-            "not counted"
-        )
-        doubts.append(Doubt(LowerBoundWarning, words))
 
 
 def _retention_doubt(recovery: QueueRecovery, retention: float | None, doubts: list[Doubt]) -> None:

@@ -92,7 +92,8 @@ def test_catch_up_table_and_chart_agree(shown: Shown, workbook: Books, name: str
         assert row["service rate today"] == format_rate(item.service_rate_now_per_min)
         points = [point for point in rows_of(figure.chart, "headroom") if point["queue"] == item.name]
         drains = [point["drain"] for point in points]
-        assert drains == sorted(drains, reverse=True)
+        # More of a dependency than it bears brings it down: only a queue without one never drains later for more.
+        assert drains == sorted(drains, reverse=True) or item.queue.calls_of
         today = [point for point in points if point["rate"] == pytest.approx(item.service_rate_now_per_min, abs=0.01)]
         # Without the ramp, which the method says: the chart's drain is not longer than the table's.
         if today and item.drain_min is not None:
@@ -283,7 +284,9 @@ OVERRIDES = [
     ("checkout-api", "call_stacks.pay.failure_probability=0.9", "multiplier", (1 - 0.9**144) / 0.1, 1),
     ("checkout-api", "call_stacks.quote.layers.ledger client.tries=2", "multiplier of quote", 1.4, -1),
     ("checkout-api", "call_stacks.pay.request_rate=48,000/min", "calls a minute", 48_000 / 0.6, 1),
-    ("render-fleet", "queues.thumbnails.service_rate=5,200/min", "drain of thumbnails", None, -1),
+    # Within the 3,500/min that the store has left, more drains sooner; 5,200/min bring it down for good.
+    ("render-fleet", "queues.thumbnails.service_rate=3,000/min", "drain of thumbnails", None, -1),
+    ("render-fleet", "queues.thumbnails.service_rate=5,200/min", "drain of thumbnails", None, 1),
     ("render-fleet", "queues.frame-events.stream.hottest_share=5 %", "drain", None, -1),
     ("render-fleet", "fleets.renderers.launch.instances_per_request=4", "in service", None, -1),
     ("render-fleet", "fleets.renderers.launch.throttle_factor=1", "in service", ((2_100 - 5) / 2 + 285) / 60, -1),

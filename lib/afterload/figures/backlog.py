@@ -282,6 +282,8 @@ def catch_up_figure(estimates: Estimates) -> Figure | Prose:
         # Each point is a whole recovery: many queues get fewer, so that a chapter stays quick.
         values += _drains(estimates, item, max(10, min(40, MOST_DRAINS // len(shown))))
     if not values:
+        if any(item.recovery.backlog_at_restore >= 1 for item in shown):
+            return paragraph("The backlog never drains at any service rate: what these queues call is down for good.")
         return paragraph("No queue holds a backlog at the restore, so there is nothing to catch up with.")
     lines = (
         chart_of(values)
