@@ -73,7 +73,7 @@ def bare_record(team: str, **given: Any) -> dict[str, Any]:
     results = {
         "couples": True, "fresh_min": 344.0, "fresh_p10_min": None, "fresh_p90_min": None, "draws": 0, "drain_min": 344.0,
         "planned_fresh_min": 100.0, "planned_drain_min": 120.0, "lost": 0.0, "peak_attempts_per_min": 2400.0,
-        "alone_fresh_min": 344.0, "alone_drain_min": 344.0, "worst_queue": "jobs", "multiplier": 27.0, "worst_stack": "api",
+        "worst_queue": "jobs", "multiplier": 27.0, "worst_stack": "api",
         "launch_min": 12.0, "slowest_fleet": "api", "certain": True, **given.pop("results", {}),
     }  # fmt: skip
     shares = {

@@ -57,7 +57,7 @@ def test_orders_has_the_numbers_of_its_packet(make_record: Callable[..., dict[st
     record = make_record("builtin:scenarios/orders.yaml")
     results = record["results"]
     # Planning guide: 172 min at 1,200 a minute, drained at 600 a minute to spare; five layers of three tries.
-    assert results["alone_fresh_min"] == pytest.approx(344)
+    assert results["fresh_min"] == pytest.approx(344)
     assert results["multiplier"] == pytest.approx(3**5)
     assert (record["id"], results["worst_queue"], results["slowest_fleet"]) == ("orders", "orders", "checkout-api")
     # 3,000 instances, 100 a request: 1,000 s in the buckets and 150 s until each serves; docs/model.md section 4.

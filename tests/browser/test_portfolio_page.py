@@ -49,7 +49,7 @@ def team(number: int) -> dict[str, Any]:
         "results": {
             "couples": couples, "fresh_min": fresh, "fresh_p10_min": None, "fresh_p90_min": None, "draws": 0,
             "drain_min": fresh, "planned_fresh_min": fresh and fresh / 2, "planned_drain_min": fresh and fresh / 2,
-            "lost": 0.0, "peak_attempts_per_min": 2400.0, "alone_fresh_min": fresh, "alone_drain_min": fresh,
+            "lost": 0.0, "peak_attempts_per_min": 2400.0,
             "worst_queue": "jobs" if couples else None, "multiplier": float(1 + number % 81), "worst_stack": "api",
             "launch_min": float(number % 40), "slowest_fleet": "api", "certain": True,
         },

@@ -1,4 +1,4 @@
-"""The first page and the terminal tell where the coupled recovery is another one than that of the queue alone."""
+"""The first page and the terminal tell the coupled recovery, and nothing else beside it."""
 
 from __future__ import annotations
 
@@ -21,32 +21,28 @@ def answer(*overrides):
     return Workbook(load_scenario(ORDERS, list(overrides))).answer()
 
 
-def test_the_example_alone_and_coupled_agree():
-    assert "That is what counts" not in answer().text
-
-
-def test_a_drain_that_pushes_its_dependency_down_is_said_first():
+def test_a_drain_that_pushes_its_dependency_down_is_said():
     # 2,500/min of drain and 600/min of direct traffic are more than the 3,000/min that orders-table bears.
     page = answer("queues.orders.service_rate=2500/min")
-    words = "orders alone would take 159 min (2 h 39 min) to drain; with its dependency, retries and fleets acting on each other"
-    assert words in page.text
-    assert "it is never drained, since orders-table is pushed over its capacity" in page.text
-    assert page.html.index("alone would take") < page.html.index("af-headline")
+    assert "at these rates fresh work is never on time again." in page.text
+    assert "Dependency orders-table: collapsed without end at these rates" in page.text
+    # It is not more of it that is lacking: 2,060/min would do.
+    assert "/min of service to meet" not in page.text
+    assert "It needs 2,060/min of service to meet" in answer("queues.orders.service_rate=1100/min").text
 
 
-def tile(page):
-    return next(line for line in page.text.split("\n") if "of stale processing" in line and "(inputs" in line)
+def test_the_first_tile_is_the_coupled_result():
+    def tile(page):
+        return next(line for line in page.text.split("\n") if "(inputs" in line)
 
-
-def test_the_first_tile_carries_the_coupled_result():
-    # 2,500/min of drain never end behind a table that bears 3,000/min; alone they take 331 min of stale processing.
-    words = "never at these rates fresh work is on time again with everything acting on each other"
-    assert tile(answer("queues.orders.service_rate=2500/min")).startswith(
-        f"{words} (orders; alone 331 min of stale processing)"
-    )
-    slower = tile(answer("queues.orders.fleet=checkout-api"))
-    assert slower.startswith("516 min of stale processing (orders alone; with everything acting on each other")
+    never = tile(answer("queues.orders.service_rate=2500/min"))
+    assert never.startswith("never at these rates fresh work is on time again (orders) (inputs")
     assert tile(answer()).startswith("516 min of stale processing (orders) (inputs")
+    book = Workbook(load_scenario(ORDERS, ["queues.orders.fleet=checkout-api"]))
+    assert book.recovery is not None
+    later = 172 + float(book.recovery.today.result.fresh_age_back_min[0, 0])
+    assert later > 516
+    assert tile(book.answer()).startswith(f"{later:,.0f} min of stale processing (orders)")
 
 
 def test_a_tested_rate_in_place_of_a_capacity_is_a_lower_bound():
@@ -76,11 +72,6 @@ def test_what_the_coupled_recovery_assumes_is_among_the_doubts():
         assert part in book.doubts().text
 
 
-def test_a_fleet_that_is_missing_makes_it_longer():
-    page = answer("queues.orders.fleet=checkout-api")
-    assert "with its dependency, retries and fleets acting on each other it is drained" in page.text
-
-
 def test_what_shortens_the_recovery_follows_the_first_line_of_the_plan():
     first, second = answer().text.split("\n1. ")[1].split("\n")[:2]
     assert "line 1 of the plan" in first
@@ -96,9 +87,8 @@ def test_check_says_the_same(rate, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["afterload", "check", ORDERS, "--set", f"queues.orders.service_rate={rate}"])
     cli.main()
     said = capsys.readouterr().out
-    assert ("it is never drained" in said) is (rate == "2500/min")
-    # The drain of the summary's line is that of the queue alone.
-    assert (", queue alone." in said) is (rate == "2500/min")
+    assert ("drain never at these rates." in said) is (rate == "2500/min")
+    assert ("drain 344 min (5 h 44 min)." in said) is (rate == "1800/min")
 
 
 RANGE = ("uncertain.queues.orders.service_rate.low=1600/min", "uncertain.queues.orders.service_rate.high=2000/min")
@@ -116,12 +106,11 @@ def test_a_verdict_over_uncertain_inputs_is_that_at_p90():
 
 
 def test_a_verdict_is_that_of_the_coupled_recovery():
-    # 165 min alone, at 2,450/min of service; with 600/min of direct traffic that is more than orders-table bears.
-    text = answer("queues.orders.service_rate=2450/min").text
-    assert "for orders alone, and never at these rates with everything acting on each other" in text
-    assert "to drain where the queue is taken alone, so processing would be stale for" in text
-    assert "to drain, so processing is stale for" in answer("queues.orders.service_rate=1800/min").text
-    assert "the objective of 240 min is missed without end" in text
+    # At 2,450/min of service, with 600/min of direct traffic, orders-table gets more than it bears.
+    assert "fresh work is never on time again" in answer("queues.orders.service_rate=2450/min").text
+    text = answer("queues.orders.service_rate=1800/min").text
+    assert "to drain, so processing is stale for" in text
+    assert "344 min after the restore; the objective of 240 min is missed by" in text
 
 
 def test_check_says_p10_to_p90_and_the_verdict(capsys, monkeypatch):
@@ -159,7 +148,7 @@ def test_the_answer_names_the_backlog_of_every_queue(tmp_path):
     text = text.replace("\nqueues:\n", f"\nqueues:\n{more}")
     shown = Workbook(load_scenario_text(text, tmp_path / "t.yaml")).answer().text
     assert (
-        "Waiting at the restore in other queues, each taken alone: a 17,200 items (drained 287 min after it), b 34,400 items "
+        "Waiting at the restore in other queues: a 17,200 items (drained 287 min after it), b 34,400 items "
         "(drained 287 min after it)."
     ) in shown
 

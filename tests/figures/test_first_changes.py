@@ -93,7 +93,7 @@ def test_a_price_without_minutes_is_told(tmp_path: Path) -> None:
     retries, limit, cap = lines
     # 1 - 0.9**24 and 1 - 0.9**4 of the calls succeed.
     assert retries.endswith(
-        "Buys no minutes: the backlog never drains with or without it. Price: the share of calls that succeed at the top "
+        "Price: the share of calls that succeed at the top "
         f"falls from {100 * (1 - 0.9**24):.0f} % to {100 * (1 - 0.9**4):.1f} % at this failure probability."
     )
     item = next(item for item in plan.open if item.change == "age-limit")
@@ -101,12 +101,12 @@ def test_a_price_without_minutes_is_told(tmp_path: Path) -> None:
     # Nothing is served: what comes, 40 a second, expires without an end.
     alone = item.worths[CASES[0]].alone
     assert (alone["lost"].after, alone["lost_per_min"].after) == (None, pytest.approx(2_400))
-    assert "Buys no minutes: the backlog never drains with or without it." in limit
+    assert "Does not make the backlog drain." in limit
     since = format_minutes(alone["holds_from_min"].after or 0.0)
     assert limit.endswith(
         f"Price: 2,400/min of items from {since} after the restore on expired or discarded, no items today."
     )
-    assert "Brings first-attempt age back to baseline after" in cap
+    assert "Brings the drain from never to" in cap
     assert "Buys no minutes" not in cap
 
 

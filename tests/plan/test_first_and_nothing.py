@@ -23,6 +23,7 @@ import pytest
 from tests.plan.conftest import HEAD, QUEUE
 from tests.plan.test_catalogue import (
     BESIDE,
+    BORNE,
     BUDGET,
     COLD,
     FAST,
@@ -34,7 +35,6 @@ from tests.plan.test_catalogue import (
     STAYS,
     STREAM,
     TABLE,
-    WIDE,
     called,
     client,
     fleet,
@@ -150,7 +150,7 @@ NOTHING = {
     "deadline-discard": Nothing(
         "queues.q", one(**HASTY, goes_stale_after="30 s", during_outage="reject"), DO, "Discards nothing in this outage."),
     "drain-cap": Nothing("queues.q", one(**LASTING), DO, "Buys no minutes here: the drain stays at 344 min."),
-    "fresh-first": Nothing("queues.q", {**one(**FAST), **WIDE}, NOT_HERE, "43 min, within the objective"),
+    "fresh-first": Nothing("queues.q", BORNE, NOT_HERE, "43 min, within the objective"),
     "idempotency-keys": Nothing(
         "queues.q", one(**LASTING, idempotency={"failure_share": 0, "effect_despite_failure": 0}), NOT_HERE,
         "no try or delivery takes effect twice"),
@@ -172,7 +172,7 @@ NOTHING = {
     "dependency-headroom": Nothing("dependencies.table", called(direct_rate="1,000/min"), IN_PLACE, "fit into it"),
     "launch-batch": Nothing(
         "fleets.f", {**one(**LASTING), **fleet()}, DO, "Buys no minutes here: the drain stays at 344 min."),
-    "more-consumers": Nothing("queues.q", {**one(**FAST), **WIDE}, IN_PLACE, "43 min; the objective is 4 h"),
+    "more-consumers": Nothing("queues.q", BORNE, IN_PLACE, "43 min; the objective is 4 h"),
     "provisioned-capacity": Nothing("fleets.f", fleet(running=597), IN_PLACE, "are launched at once"),
     "version-guard": Nothing(
         "plan_automation", {**BESIDE, "plan_automation": {"version_guard": True}}, IN_PLACE, "no states of 288"),

@@ -12,7 +12,7 @@ from afterload.errors import ApproximationWarning, LowerBoundWarning, MissingEvi
 from afterload.estimates import Estimates, QueueEstimate
 from afterload.figures.evidence import evidence_doubts, rest_words, rests
 from afterload.figures.figure import Prose, Table
-from afterload.figures.recovery import coupled_sentences
+from afterload.figures.recovery import coupled_sentences, dependency_sentences
 from afterload.figures.retries import calls_in_words
 from afterload.figures.words import NEVER, doubts, span
 from afterload.model.retries import stack as stack_of
@@ -159,11 +159,12 @@ def _queue_sentences(queue: QueueEstimate, outage: float, objective: float, draw
     if queue.rejected > 0:
         leaves = f"{leaves}, after {counted(queue.rejected, 'item')} refused"
     if back is None:
-        yield (
-            f"{leaves}, and at these rates fresh work is never on time again. It needs "
-            f"{format_number(queue.catch_up_rate_per_min, 4)}/min of service to meet the objective of "
-            f"{format_minutes(objective)}."
+        needed, served = queue.catch_up_rate_per_min, queue.service_rate_now_per_min
+        needs = (
+            f" It needs {format_number(needed, 4)}/min of service to meet the objective of {format_minutes(objective)}."
         )
+        # More service is no remedy where what it calls does not bear that.
+        yield f"{leaves}, and at these rates fresh work is never on time again.{needs if served < needed else ''}"
         return
     if queue.drain_min == 0:
         yield f"{leaves}, {'so there is nothing to drain' if waiting == 0 else 'all of which is dropped or discarded'}."
@@ -188,7 +189,10 @@ def answer(estimates: Estimates, plan: Plan, recovery: CoupledEstimate | None = 
         f"restored {format_instant(scenario.incident.restored_at, zone)}."
     )
     made_up = "Hypothetical: the numbers of this scenario are made up." if scenario.hypothetical else ""
-    big, sentences = headline(estimates), [*_sentences(estimates, recovery), *coupled_sentences(recovery)]
+    big, sentences = (
+        headline(estimates),
+        [*_sentences(estimates, recovery), *dependency_sentences(recovery), *coupled_sentences(recovery)],
+    )
     shown = first_changes(plan, {"fresh": scenario.recovery_objective_min})
     first = [_first_change(plan, item) for item in shown]
     worse, last = worsened_summary(plan), _none_drains([each.item for each in shown])

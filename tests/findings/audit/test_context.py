@@ -401,6 +401,7 @@ class TestRetention:
     def test_a_backlog_that_never_drains_reaches_any_retention(self, make: Make, rows: Any) -> None:
         item = make(rows.queue(service_rate="1,000/min"), (rows.mapping(), rows.sqs())).one("retention-short")
         assert item.severity == "high"
+        # Its head ages by 1 - 1,000/1,200 of a minute in each, from 172 min at the restore on: (5,760 - 172) x 6 min.
         assert "200/min from 23 days 6 h 48 min after the restore on are lost" in item.cost.words
 
     def test_the_exported_retention_counts_and_not_the_stated_one(self, make: Make, rows: Any) -> None:

@@ -59,7 +59,7 @@ def _item(estimates: Estimates, item: QueueEstimate) -> PlanItem:
     apply, undo = _commands(queue, planned_limit)
     words = ""
     if planned.drain_min is None:
-        words = "Does not make the backlog drain: the service rate is too low for what arrives."
+        words = "Does not make the backlog drain."
     return PlanItem(
         ID, target, DO, evidence,
         bounds=f"{words} No item older than {format_duration(planned_limit)} is served.".strip(),
