@@ -11,7 +11,7 @@ from tests.oracles.random_drain import random_drains_min
 from afterload.errors import ModelError
 from afterload.model.caps import cap_rate_per_min, highest_safe_cap, implied_headroom, ramp_passes_after_s
 from afterload.model.curves import RateProfile
-from afterload.model.queues import QueueLoad, Ramp, Stream
+from afterload.model.queues import QueueLoad, Ramp
 from afterload.recovery.catch_up import catch_up_rate_per_min
 
 FIRST = QueueLoad(RateProfile.constant(1200), service_rate_per_min=1800, outage_min=172)
@@ -319,18 +319,6 @@ def test_ramp_passes_a_rate_or_never():
     assert ramp_passes_after_s(ramp, 2, 100) == 0
     assert ramp_passes_after_s(Ramp(5, 0, 80), 2, 2000) is None
     assert ramp_passes_after_s(Ramp(5, 0, 80), 2, 150) is None
-
-
-def test_rates_of_the_batches_of_a_stream():
-    stream = Stream(shards=10, parallelisation=2, batch_size=100, batch_time_s=30, hottest_share=0.25)
-    assert stream.shard_service_rate_per_min == 400
-    assert stream.service_rate_per_min == 4000
-
-
-@pytest.mark.parametrize("share", [0.05, 1.5, -1, math.nan])
-def test_hottest_share_below_an_even_spread_is_refused(share):
-    with pytest.raises(ModelError, match="hottest_share"):
-        Stream(10, 1, 100, 10, hottest_share=share)
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,15 @@
-"""What goes into the model of a queue: its load, its ramp, its streams."""
+"""What goes into the model of a queue: its load and its ramp."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from afterload.errors import ModelError
-from afterload.model.checks import number, whole
+from afterload.model.checks import number
 from afterload.model.curves import RateProfile
 
-__all__ = ["Order", "QueueLoad", "Ramp", "Stream"]
+__all__ = ["Order", "QueueLoad", "Ramp"]
 
 Order: TypeAlias = Literal["fifo", "lifo", "fresh_first"]
 
@@ -117,54 +116,3 @@ class QueueLoad:
                     " only 'fresh_first' has a threshold"
                 )
             number("sideline_after_min", self.sideline_after_min)
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Consumers of a stream: each shard is worked alone, so the slowest shard decides.
-
-    Attributes:
-        shards: shards (partitions) of the stream.
-        parallelisation: batches of one shard worked on at once.
-        batch_size: items in a batch; ``None`` where batches bound nothing.
-        batch_time_s: seconds that a batch takes.
-        hottest_share: share of all arrivals that the busiest shard gets, from ``1 / shards`` to 1; ``None`` for
-            an even spread.
-
-    Raises:
-        ModelError: a value out of its range.
-
-    Source: docs/model.md section 1, catch-up of a stream.
-    """
-
-    shards: int
-    parallelisation: int
-    batch_size: float | None
-    batch_time_s: float | None
-    hottest_share: float | None = None
-
-    def __post_init__(self) -> None:
-        shards = whole("shards", self.shards)
-        whole("parallelisation", self.parallelisation)
-        for name in ("batch_size", "batch_time_s"):
-            if getattr(self, name) is not None:
-                number(name, getattr(self, name), above=0.0)
-        if self.hottest_share is not None:
-            share = number("hottest_share", self.hottest_share, most=1.0)
-            # Shares are typed in decimals: 0.3333 for one of three shards is an even spread, not an error.
-            if share < (1.0 - 1e-3) / shards:
-                raise ModelError(
-                    f"hottest_share is {share:g}, less than an even spread over {shards} shards ({1 / shards:g})"
-                )
-
-    @property
-    def shard_service_rate_per_min(self) -> float:
-        """Items a minute that one shard's consumers sustain; infinite without batches."""
-        if self.batch_size is None or self.batch_time_s is None:
-            return math.inf
-        return 60.0 * self.parallelisation * self.batch_size / self.batch_time_s
-
-    @property
-    def service_rate_per_min(self) -> float:
-        """Items a minute that all shards sustain together."""
-        return self.shards * self.shard_service_rate_per_min

@@ -32,6 +32,7 @@ from afterload.recovery.admission import admission_of
 from afterload.recovery.doubts import Doubt
 from afterload.recovery.inputs import queue_inputs
 from afterload.recovery.rates import (
+    batches_per_min,
     cap_steps,
     client_retries,
     consumers,
@@ -43,7 +44,6 @@ from afterload.recovery.rates import (
     queue_retries,
     replica_rate,
     stack_attempts,
-    stream_of,
 )
 from afterload.scenario import LoadedScenario, Queue
 from afterload.scenario.bounds_schema import Scaling, ShareCourse, StreamShards
@@ -280,7 +280,7 @@ def _or_inf(value: float | None) -> float:
 
 def _partitions(queue: Queue, stream: StreamShards) -> Partitions:
     number = queue.consumers.number if queue.consumers is not None else None
-    return Partitions(stream.spread, stream_of(stream).shard_service_rate_per_min, number)
+    return Partitions(stream.spread, batches_per_min(stream), number)
 
 
 def _autoscaler(queue: Queue, given: Scaling) -> Autoscaler:

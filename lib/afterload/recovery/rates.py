@@ -13,7 +13,7 @@ from afterload.model.caps import cap_rate_per_min, highest_safe_cap, ramp_passes
 from afterload.model.coupled import (
     CapSteps,
 )
-from afterload.model.queues import Ramp, Stream
+from afterload.model.queues import Ramp
 from afterload.recovery.doubts import Doubt
 from afterload.scenario import Dependency, Queue, Scenario
 from afterload.scenario.bounds_schema import QueueCall, Scaling, StreamShards
@@ -25,6 +25,7 @@ __all__ = [
     "ClientRetries",
     "Consumers",
     "Room",
+    "batches_per_min",
     "beside",
     "cap_steps",
     "client_retries",
@@ -45,7 +46,6 @@ __all__ = [
     "replica_rate",
     "room_at",
     "stack_attempts",
-    "stream_of",
 ]
 
 # Attempts of a client that the scenario does not describe: the standard mode of the common SDKs.
@@ -321,7 +321,7 @@ def consumers(queue: Queue) -> Consumers:
             name: cap_rate_per_min(most, queue.item_time_s) for name, most in at_once.items() if most is not None
         }
     if queue.stream is not None and queue.stream.batch_size is not None:
-        bounds["batches"] = stream_of(queue.stream).service_rate_per_min
+        bounds["batches"] = queue.stream.shards * batches_per_min(queue.stream)
     if queue.connection_pool is not None:
         bounds["connection pool"] = cap_rate_per_min(
             queue.connection_pool.connections, queue.connection_pool.hold_time_s
@@ -447,8 +447,8 @@ def _ramp(queue: Queue) -> Ramp | None:
     return Ramp(**limits.ramp_preset("lambda-sqs")) if queue.service == "sqs-lambda" else None
 
 
-def stream_of(shape: StreamShards) -> Stream:
-    """A stream as the model takes it."""
-    return Stream(
-        shape.shards, shape.parallelisation, shape.batch_size, shape.batch_time_s, hottest_share=max(shape.spread)
-    )
+def batches_per_min(shape: StreamShards) -> float:
+    """Items a minute that the batches of one shard let through; infinite without batches."""
+    if shape.batch_size is None or shape.batch_time_s is None:
+        return math.inf
+    return 60.0 * shape.parallelisation * shape.batch_size / shape.batch_time_s
