@@ -107,7 +107,7 @@ def queue(chance: random.Random, outage: float, dependencies: int, fleets: int) 
         more["attempts_failing"] = chance.choice([1.0, 2.0, 3.0, 4.0])
         if item_s is not None:
             more["timeout_s"] = chance.choice([0.0, 1.0, 5.0])
-            more["backoff_s"] = chance.choice([0.0, 0.0, 4.0])
+            more["backoff_s"] = chance.choice([0.0, 0.0, 4.0]) if more["attempts_failing"] > 1 else 0.0
         if chance.random() < 0.2:
             more["retries"] = RetryPool(round(arrivals * chance.choice([2, 10])), chance.choice([1.0, 1.2]))
     if chance.random() < 0.15:

@@ -221,7 +221,7 @@ def _run(
     owed_attempts, owed_calls = np.zeros(nq + nk), np.zeros(len(calls_to))
     # Dependencies.
     collapsed, begun = np.zeros(nk, np.bool_), False
-    line = np.zeros(nk)
+    line, since = np.zeros(nk), np.zeros(nk)
     bucket, filled = np.zeros(nk), np.full(nk, begin)
     bins = np.zeros((nk, int((until - begin) / TICK) + 5), np.int64)
     leases = dependencies["control_backlog"].copy()
@@ -434,11 +434,11 @@ def _run(
                         in_flight += bins[k, place]
                     if not fits:
                         line[k] = min(line[k], in_flight)
-                    if fits and span == WINDOW_TICKS and line[k] <= 0:
+                    if fits and span == WINDOW_TICKS and line[k] <= 0 and t >= since[k] + WINDOW_TICKS * TICK - 1e-9:
                         collapsed[k] = False
                         bucket[k], filled[k] = 0.0, t
                 elif dep.collapses and not fits and span == WINDOW_TICKS:
-                    collapsed[k], line[k] = True, 0.0
+                    collapsed[k], line[k], since[k] = True, 0.0, t
                     bucket[k], filled[k] = 0.0, t
             for s in range(ns):
                 serving[s] = 0.0
