@@ -220,8 +220,8 @@ def _run(
     hashed = np.zeros(nq)
     owed_attempts, owed_calls = np.zeros(nq + nk), np.zeros(len(calls_to))
     # Dependencies.
-    collapsed = dependencies["collapsed"].astype(np.bool_)
-    line = np.zeros(nk)
+    collapsed, begun = np.zeros(nk, np.bool_), False
+    line, since = np.zeros(nk), np.zeros(nk)
     bucket, filled = np.zeros(nk), np.full(nk, begin)
     bins = np.zeros((nk, int((until - begin) / TICK) + 5), np.int64)
     leases = dependencies["control_backlog"].copy()
@@ -394,6 +394,10 @@ def _run(
         elif kind == TICKED:
             _push(times, kinds, firsts, seconds, size, t + TICK, TICKED, 0, 0)
             now_bin = int((t - begin) / TICK + 0.5)
+            if not begun and t > -TICK / 2:
+                begun = True
+                for k in range(nk):
+                    collapsed[k] = collapsed[k] or dependencies[k].collapsed == 1
             for f in range(nf):
                 fleet = fleets[f]
                 if t >= max(0.0, fleet.launches_from) - 1e-9:
@@ -430,11 +434,11 @@ def _run(
                         in_flight += bins[k, place]
                     if not fits:
                         line[k] = min(line[k], in_flight)
-                    if fits and span == WINDOW_TICKS and line[k] <= 0:
+                    if fits and span == WINDOW_TICKS and line[k] <= 0 and t >= since[k] + WINDOW_TICKS * TICK - 1e-9:
                         collapsed[k] = False
                         bucket[k], filled[k] = 0.0, t
                 elif dep.collapses and not fits and span == WINDOW_TICKS:
-                    collapsed[k], line[k] = True, 0.0
+                    collapsed[k], line[k], since[k] = True, 0.0, t
                     bucket[k], filled[k] = 0.0, t
             for s in range(ns):
                 serving[s] = 0.0
@@ -451,9 +455,9 @@ def _run(
                 if queue.scaler >= 0:
                     rate = min(rate, serving[queue.scaler] * queue.each)
                 if queue.item_min > 0:
-                    running = min(
-                        queue.cap, min(queue.ramp_ceiling, queue.ramp_start + queue.ramp_per_min * max(0.0, t))
-                    )
+                    running = queue.cap
+                    if t >= -1e-9:
+                        running = min(running, queue.ramp_ceiling, queue.ramp_start + queue.ramp_per_min * t)
                     rate = min(rate, running / queue.item_min)
                 if not open_now and not queue.receives_in_outage:
                     rate = queue.served_in_outage
@@ -890,7 +894,7 @@ def simulate(system, until, *, scale=1.0, hold_s=None, quiet_min=5.0, seed=1):
         system: what recovers, with the fields that the coupled model names.
         until: minutes after the restore.
         scale: factor on every rate, so that one item stands for 1 / ``scale``; counts are given unscaled.
-        hold_s: seconds for which an item holds a connection of its pool; its item time by default.
+        hold_s: seconds for which an item holds a connection of its pool; half of its item time by default.
     """
     begin = -float(system.outage_min)
     profiles, courses = _Rows(), _Rows()
@@ -962,7 +966,7 @@ def simulate(system, until, *, scale=1.0, hold_s=None, quiet_min=5.0, seed=1):
             retries = of_dependency[calls[0][0]] if calls else pool_of(INF, 1.0, 0.0)
         minutes = 0.0 if load.item_time_s is None else load.item_time_s / 60
         ramp, scaler = load.ramp, item.autoscaler
-        hold = minutes if hold_s is None else hold_s / 60
+        hold = minutes / 2 if hold_s is None else hold_s / 60
         connections = INF
         consumers = item.consumers_per_min
         if item.pool_per_min < INF:
