@@ -210,14 +210,14 @@ def test_a_partial_outage_serves_what_is_left_and_a_dip_comes_again():
 
 
 def test_deliveries_that_fail_in_the_outage_are_dead_lettered():
-    # Five deliveries half a minute apart: the first item goes after 2.5 min. 600 deliveries a minute take 120 items.
+    # Five deliveries half a minute apart: the first item goes after 2 min. 600 deliveries a minute take 120 items.
     load = QueueLoad(RateProfile.constant(600), 600, 60, backlog_before=6000)
     queue = CoupledQueue(load, max_receives=5, receives_in_outage=True, redelivery_min=0.5)
     seen = simulate(system(queue), horizon_min=10)
-    assert seen.dead_lettered[0, 0] == pytest.approx(120 * 57.5)
+    assert seen.dead_lettered[0, 0] == pytest.approx(120 * 58)
     # With 2 s an item and three attempts of 1 s, 600/min become 240.
     slow = replace(queue, load=replace(load, item_time_s=2), attempts_failing=3, timeout_s=1)
-    assert simulate(system(slow), horizon_min=10).dead_lettered[0, 0] == pytest.approx(48 * 57.5)
+    assert simulate(system(slow), horizon_min=10).dead_lettered[0, 0] == pytest.approx(48 * 58)
     assert simulate(system(replace(queue, receives_in_outage=False)), horizon_min=10).dead_lettered[0, 0] == 0
 
 

@@ -319,7 +319,8 @@ def _variant(name: str, coupling: Coupling, variant: Variant) -> Numbers:
     if ends:
         found[f"{name}.end_min"] = result.end_min[0]
     else:
-        found[f"{name}.holds_from_min"] = result.holds_from_min[0]
+        found[f"{name}.lost_from_min"] = list(result.lost_from_min[0])
+        found[f"{name}.unserved_from_min"] = list(result.unserved_from_min[0])
     for place, queue in enumerate(coupling.queues):
         part = f"{name}.queues[{queue}]"
         found |= {

@@ -136,7 +136,7 @@ def test_a_failing_catalogue_leaves_the_page_and_is_told(
     def broken(*_: Any, **__: Any) -> None:
         raise BrokenError("the catalogue <b>is</b> broken")
 
-    monkeypatch.setattr(build, "results_of", broken)
+    monkeypatch.setattr(build, "plan_csv", broken)
     made = report("--chapters", "answer,provenance", *HERE)
     assert made.code == 4
     assert made.out == f"{made.folder / 'orders.html'}\n"
@@ -152,6 +152,7 @@ def test_a_failing_catalogue_leaves_the_page_and_is_told(
 def test_any_kind_of_fault_in_the_plan_is_told(
     monkeypatch: pytest.MonkeyPatch, error: Exception, tmp_path: Any
 ) -> None:
+    from afterload.results import Results
     from afterload.scenario import load_scenario
 
     def broken(*_: Any, **__: Any) -> None:
@@ -159,7 +160,7 @@ def test_any_kind_of_fault_in_the_plan_is_told(
 
     monkeypatch.setattr(build, "plan_markdown", broken)
     summary, files, problem = build._plan_files(
-        load_scenario("builtin:scenarios/orders.yaml"), tmp_path / "orders", None
+        Results(load_scenario("builtin:scenarios/orders.yaml")), tmp_path / "orders", None
     )
     assert (summary, files) == ((), {})
     assert problem == f"plan files: {type(error).__name__}: no"

@@ -263,7 +263,7 @@ def simulate(
     packed = _Packed(system, inputs or {}, step_min)
     if horizon_min is not None:
         return packed.run(number("horizon_min", horizon_min, above=0.0))
-    return packed.run(*HORIZONS_MIN)
+    return packed.run(*packed.horizons)
 
 
 def trace(system: CoupledSystem, *, step_min: float = 1.0, horizon_min: float | None = None) -> Trace:
@@ -272,7 +272,7 @@ def trace(system: CoupledSystem, *, step_min: float = 1.0, horizon_min: float | 
     if horizon_min is not None:
         return packed.trace(number("horizon_min", horizon_min, above=0.0))
     # One step more, so that the moment in which it ends is part of it.
-    result = packed.run(*HORIZONS_MIN)
+    result = packed.run(*packed.horizons)
     return packed.trace(min(float(result.end_min[0]) + step_min, LONGEST_COURSE_MIN), result)
 
 
@@ -397,6 +397,9 @@ class _Packed:
             self.queues["first_rate"][:, place] = queue.load.arrivals.rate_at(trigger)
         starts = [item.course.starts_min[0] for item in system.dependencies if item.course is not None]
         self.begins = min(starts, default=0.0) < 0.0
+        # An autoscaler looks so often that weeks of it take a minute.
+        scaled = any(queue.autoscaler is not None for queue in system.queues)
+        self.horizons = HORIZONS_MIN[:2] if scaled else HORIZONS_MIN
         self.changes = any(item.direct is not None or item.surge_per_min > 0 for item in system.dependencies)
 
     def _tables(self, kind: type[Any], items: list[Any]) -> Records:

@@ -168,7 +168,7 @@ def outage(s, w, i):
     after = min(w.gone + served * min(draw.step, now - draw.trigger), known)
     q.served += after - w.gone
     # An item is dead-lettered when its last delivery fails.
-    dt = min(draw.step, now - draw.trigger - q.max_receives * q.redelivery_min)
+    dt = min(draw.step, now - draw.trigger - (q.max_receives - 1.0) * q.redelivery_min)
     if q.receives_in_outage and dt > 0.0:
         deliveries = failing_deliveries(q, own_rate(q)) * w.service_share
         dead = min(known - after, min(deliveries, (known - after) / q.redelivery_min) / q.max_receives * dt)
@@ -486,9 +486,9 @@ def look_at_replicas(s, q, now, age):
     up = down = wanted
     for place in range(max(0, a.wishes - RING), a.wishes):
         one = memory[place % RING]
-        if one.looked > now - a.up_window_min - TINY:
+        if one.looked > now - a.up_window_min + TINY or one.looked == now:
             up = min(up, one.wish)
-        if one.looked > now - a.down_window_min - TINY:
+        if one.looked > now - a.down_window_min + TINY or one.looked == now:
             down = max(down, one.wish)
     steady = min(down, max(up, a.wanted))
     if steady > a.wanted:
@@ -740,11 +740,14 @@ def judge(s, x, now):
             saturated = True
             limit = min(limit, capacity)
     if x.collapsed:
-        x.passing, x.attempts, x.served = 0.0, x.failing, 0.0
+        x.passing, x.attempts, x.served, x.queue_share = 0.0, x.failing, 0.0, 0.0
         if x.goodput_share > 0.0:
             x.passing = share_served(s, x, x.goodput_share * capacity, True)
             requests, x.attempts = asked_of(s, x, x.passing, True)
             x.served = x.passing * requests
+            # Control and direct traffic go first, and queues share what is left by what they ask.
+            asked = requests - x.base
+            x.queue_share = min(1.0, max(0.0, x.served - x.base) / asked) if asked > 0.0 else 0.0
         if x.attempts > capacity * (1.0 + TINY):
             x.in_flight = x.attempts * x.timeout_min
             x.fresh_flight = False
@@ -772,14 +775,14 @@ def judge(s, x, now):
             if x.collapses and x.attempts > capacity * (1.0 + TINY):
                 x.collapsed = True
                 x.healed_at_min = -1.0
-                x.passing, x.attempts, x.served = 0.0, x.failing, 0.0
+                x.passing, x.attempts, x.served, x.queue_share = 0.0, x.failing, 0.0, 0.0
                 x.in_flight = x.attempts * x.timeout_min
 
 
 @compiled
 def share_out(s):
-    """What succeeds where a dependency does not serve all: in a collapse control traffic first, then fresh, then queues in their
-    order; where it rejects, the same share of all."""
+    """What succeeds where a dependency does not serve all: in a collapse control traffic first, then fresh, then the same share
+    of all queues; where it rejects, the same share of all."""
     for x in s.dependencies:
         x.fresh_ok = x.fresh
         if x.collapsed:
@@ -799,26 +802,10 @@ def share_out(s):
         w.live_ok, w.side_ok = live, side
         for call in s.calls[q.first_call : q.end_call]:
             x = s.dependencies[call.dependency]
-            if x.collapsed:
-                left = x.served - (x.base - x.fresh) - x.fresh_ok
-                for other in s.lanes[: w.row]:
-                    left -= calls_of(s, s.queues[other.queue], x) * (other.live_ok + other.side_ok)
-                left = max(0.0, left) / call.per_item
-                w.live_ok = min(w.live_ok, left)
-                w.side_ok = min(w.side_ok, left - w.live_ok)
-            else:
-                w.live_ok *= x.passing
-                w.side_ok *= x.passing
+            share = x.queue_share if x.collapsed else x.passing
+            w.live_ok *= share
+            w.side_ok *= share
         w.live_fails, w.side_fails = live - w.live_ok, side - w.side_ok
-
-
-@compiled
-def calls_of(s, q, x):
-    """Calls of a dependency that an item of a queue makes."""
-    for call in s.calls[q.first_call : q.end_call]:
-        if call.dependency == x.row:
-            return call.per_item
-    return 0.0
 
 
 @compiled

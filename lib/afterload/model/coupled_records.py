@@ -307,6 +307,7 @@ class Dependency(DependencyRow):
     attempts: float  # attempts now
     served: float  # requests that succeed
     passing: float  # share of them
+    queue_share: float  # of what queues ask, in a collapse
     burst: float  # requests a minute of consumers that start
     in_flight: float
     fresh_flight: bool  # attempts in flight are not known yet

@@ -108,7 +108,9 @@ def _grows(course: Trace, place: int, waiting: FloatArray) -> bool:
     half = len(course.times_min) // 2
     gone = (course.expired, course.lost_to_retention, course.discarded_past_deadline, course.dead_lettered)
     removed = sum(float(each[-1, place] - each[half, place]) for each in gone)
-    return bool(waiting[-1] >= waiting.max() * (1 - SAME_SHARE) and removed <= SAME_SHARE * waiting[-1])
+    # A backlog that stays as it is does not grow.
+    more = waiting[-1] > waiting[len(waiting) // 2] * (1 + SAME_SHARE)
+    return bool(more and waiting[-1] >= waiting.max() * (1 - SAME_SHARE) and removed <= SAME_SHARE * waiting[-1])
 
 
 def _curves(
