@@ -37,6 +37,8 @@ __all__ = ["differences", "unsafe"]
 SAME = 1e-6
 # The live answer goes by rates of a minute, and for three days.
 NEAR, LIVE_MIN = 2e-3, 2 * 1_440.0
+# Where arrivals change by the hour and come near what is served, a little of a rate is much of a drain.
+NEAR_PEAK = 0.05
 NOTHING = Plan((), None)
 
 
@@ -105,6 +107,10 @@ def _eta(loaded: LoadedScenario, item: QueueEstimate, known: Known) -> Iterator[
     taken = back.expired + back.lost_to_retention + back.discarded_past_deadline + back.dead_lettered
     if load.order != "fifo" or taken > 0 or load.deadline_min is not None or item.queue.max_receives is not None:
         return
+    side = loaded.scenario.dependencies.get(item.queue.dependency or "")
+    if side is not None and side.state_at_restore == "collapsed" and side.goodput_while_collapsed > 0:
+        # What a dependency still serves while it is down, the live answer spreads over the whole drain.
+        return
     waiting = back.backlog_at_restore - back.superseded
     if waiting < 1.0 or (item.drain_min is not None and not 1.0 < item.drain_min < LIVE_MIN):
         return
@@ -113,7 +119,10 @@ def _eta(loaded: LoadedScenario, item: QueueEstimate, known: Known) -> Iterator[
         # What a dependency that is down still serves may empty a queue that is not counted as drained.
         if answer.empty.p50 is not None and back.backlog[-1] > 0.5:
             yield f"{item.name} drain: check never, eta {answer.empty.p50}"
-    elif answer.empty.p50 is None or abs(answer.empty.p50 - item.drain_min) > max(0.5, NEAR * item.drain_min):
+    near = NEAR if item.queue.arrival_rate.constant_per_min is not None else NEAR_PEAK
+    if item.drain_min is not None and (
+        answer.empty.p50 is None or abs(answer.empty.p50 - item.drain_min) > max(0.5, near * item.drain_min)
+    ):
         yield f"{item.name} drain: check {item.drain_min}, eta {answer.empty.p50}"
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from afterload.errors import ChangedError, InputError, ModelError, OverrideError
+from afterload.errors import ChangedError, InputError, OverrideError
 from afterload.estimates import estimate
 from afterload.forms.state import FormState
-from afterload.forms.state.results import Results
 from afterload.forms.views.editor import Editor
 from afterload.resources import resource
-from afterload.scenario import LoadedScenario, load_scenario
+from afterload.scenario import load_scenario
 from afterload.yamltree import DataPath
 
 Q: DataPath = ("queues", "orders")
@@ -507,32 +506,6 @@ def test_a_name_that_no_file_can_have_is_refused(form: FormState, name: str) -> 
     assert form.name == "orders.yaml"
     with pytest.raises(InputError, match="names no file that Afterload ships"):
         form.open("builtin:scenarios/order.yaml")
-
-
-def test_what_cannot_be_computed_is_told_and_stays_stale(form: FormState, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dependency that bears nothing has point results, but no coupled recovery."""
-    form.rest()
-    form.set(("dependencies", "orders-table", "tested_rate"), "0/min")
-    editor = Editor(form)
-    editor.rest.now()
-    assert form.notice == "capacity_per_min is 0; it must be more than 0"
-    assert form.results is not None
-    assert not form.results.has_bands
-    assert not form.is_whole
-    assert "af-stale" in editor.results.bands._dom_classes
-    assert form.comparison("file") is None
-    form.set(("dependencies", "orders-table", "tested_rate"), "3,000/min")
-    editor.rest.now()
-    assert form.is_whole
-
-    def refuse(loaded: LoadedScenario) -> Results:
-        raise ModelError("the drain cannot be followed")
-
-    monkeypatch.setattr(Results, "of", refuse)
-    good = form.results
-    form.set((*Q, "service_rate"), "2,000/min")
-    assert form.problem_lines == ["the drain cannot be followed"]
-    assert (form.is_current, form.results) == (False, good)
 
 
 def test_no_variant_takes_the_place_of_another(form: FormState) -> None:

@@ -119,11 +119,6 @@ class Live:
             return None
         return (self.now - restored).total_seconds() / 60
 
-    @property
-    def waiting_steps(self) -> tuple[Step, ...]:
-        """Steps that must wait."""
-        return tuple(step for step in self.steps if step.state == "wait")
-
 
 def live_answer(readings: Sequence[Reading], loaded: LoadedScenario | None = None, queue: str | None = None) -> Live:
     """The answer for one queue of a scenario, or of none.

@@ -12,7 +12,7 @@ from afterload.clients import ClientKind, client_kinds
 from afterload.estimates import Estimates
 from afterload.findings.measured import SignalRecovery
 from afterload.findings.telemetry import Measured
-from afterload.model.coupled import GUIDE_STEPS, CoupledDependency
+from afterload.model.coupled import GUIDE_STEPS
 from afterload.plan.change import IN_PLACE, PlanItem, counted, owner_of
 from afterload.plan.changes import (
     admission_steps,
@@ -272,11 +272,6 @@ class _Writer:
         return f"If a dependency is down for {notice}: back to the caps of step 4; if that does not heal it, to step 1."
 
     # --- what the steps have in common ---------------------------------------------------------------------------------
-
-    def _system(self, name: str) -> CoupledDependency | None:
-        if self.coupling is None:
-            return None
-        return self.coupling.system.dependencies[self.coupling.dependencies.index(name)]
 
     def _caps(self) -> Iterator[Lift]:
         """Caps as the coupled recovery has them: a share of the room, by service rates, then equal lifts."""

@@ -297,11 +297,6 @@ class Consumers:
         """The least of all bounds."""
         return min(self.bounds.values())
 
-    @property
-    def bound_by(self) -> str:
-        """Which bound that is."""
-        return min(self.bounds, key=lambda name: self.bounds[name])
-
 
 def consumers(queue: Queue) -> Consumers:
     """What the consumers of a queue do without a cap of the recovery."""
