@@ -510,17 +510,23 @@ def test_a_name_that_no_file_can_have_is_refused(form: FormState, name: str) -> 
 
 
 def test_what_cannot_be_computed_is_told_and_stays_stale(form: FormState, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dependency that bears nothing has point results, but no coupled recovery."""
+    """Point results that are there stay, where draws of the uncertain values cannot be made."""
+
+    def lost(_: Results) -> Results:
+        raise ModelError("no draw can be followed")
+
     form.rest()
-    form.set(("dependencies", "orders-table", "tested_rate"), "0/min")
     editor = Editor(form)
-    editor.rest.now()
-    assert form.notice == "capacity_per_min is 0; it must be more than 0"
+    with monkeypatch.context() as without:
+        without.setattr(Results, "with_bands", lost)
+        form.set(("dependencies", "orders-table", "tested_rate"), "2,900/min")
+        editor.rest.now()
+        assert form.notice == "no draw can be followed"
+        assert form.comparison("file") is None
     assert form.results is not None
     assert not form.results.has_bands
     assert not form.is_whole
     assert "af-stale" in editor.results.bands._dom_classes
-    assert form.comparison("file") is None
     form.set(("dependencies", "orders-table", "tested_rate"), "3,000/min")
     editor.rest.now()
     assert form.is_whole
