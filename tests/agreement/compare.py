@@ -18,7 +18,7 @@ from afterload.estimates import Estimates, QueueEstimate, estimate
 from afterload.findings.dependencies import dependency_standings
 from afterload.findings.live import Live, live
 from afterload.findings.live_known import Known, known_of
-from afterload.model.coupled import CoupledDependency, CoupledSystem, trace
+from afterload.model.coupled import BOUNDS, CoupledDependency, CoupledSystem, trace
 from afterload.plan import DO, Plan
 from afterload.plan.changes import drain_cap
 from afterload.plan.exercises import build_exercises
@@ -71,6 +71,8 @@ def _times(
     gate = {verdict.name: verdict.value for verdict in verdicts(estimates, limits) if verdict.level == "likely"}
     record = team_record(loaded, estimates, NOTHING, recovery)
     held = {queue["name"]: queue for queue in record["shares"]["queues"]}
+    waits = result.bound_min[0, :, BOUNDS.index("dependency")].max(initial=0.0)
+    down_min = max(float(result.time_collapsed_min[0].max(initial=0.0)), float(waits))
     for place, name in enumerate(names):
         item = estimates.queues[name]
         report = _reached(result.drain_min[0, place])
@@ -81,7 +83,7 @@ def _times(
         yield from _differ(f"{name} fresh age", check=_rounded(item.fresh_age_back_min), record=held[name]["fresh_min"])
         at_restore = float(result.backlog_at_restore[0, place])
         yield from _differ(f"{name} at the restore", check=item.recovery.backlog_at_restore, report=at_restore)
-        yield from _eta(loaded, item, known[name])
+        yield from _eta(loaded, item, known[name], down_min)
     for objective, each in (("drain", "drain_min"), ("fresh", "fresh_age_back_min")):
         if objective in gate:
             times = [getattr(item, each) for item in estimates.queues.values()]
@@ -101,15 +103,16 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
-def _eta(loaded: LoadedScenario, item: QueueEstimate, known: Known) -> Iterator[str]:
+def _eta(loaded: LoadedScenario, item: QueueEstimate, known: Known, down_min: float) -> Iterator[str]:
     """The live answer to what waits at the restore: the same end, where nothing but service takes work away."""
     back, load = item.recovery, item.load
     taken = back.expired + back.lost_to_retention + back.discarded_past_deadline + back.dead_lettered
     if load.order != "fifo" or taken > 0 or load.deadline_min is not None or item.queue.max_receives is not None:
         return
-    side = loaded.scenario.dependencies.get(item.queue.dependency or "")
-    if side is not None and side.state_at_restore == "collapsed" and side.goodput_while_collapsed > 0:
-        # What a dependency still serves while it is down, the live answer spreads over the whole drain.
+    # Admission steps wait for backlogs to end, and a dependency that fails or throttles is whole again as they do: both are
+    # another course of a backlog that has no end, by which the live answer goes.
+    course = loaded.scenario.admission.in_place or down_min > 1.0
+    if course and item.drain_min is not None:
         return
     waiting = back.backlog_at_restore - back.superseded
     if waiting < 1.0 or (item.drain_min is not None and not 1.0 < item.drain_min < LIVE_MIN):

@@ -508,6 +508,38 @@ def test_a_name_that_no_file_can_have_is_refused(form: FormState, name: str) -> 
         form.open("builtin:scenarios/order.yaml")
 
 
+def test_what_cannot_be_computed_is_told_and_stays_stale(form: FormState, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Point results that are there stay, where draws of the uncertain values cannot be made."""
+
+    def lost(_: Results) -> Results:
+        raise ModelError("no draw can be followed")
+
+    form.rest()
+    editor = Editor(form)
+    with monkeypatch.context() as without:
+        without.setattr(Results, "with_bands", lost)
+        form.set(("dependencies", "orders-table", "tested_rate"), "2,900/min")
+        editor.rest.now()
+        assert form.notice == "no draw can be followed"
+        assert form.comparison("file") is None
+    assert form.results is not None
+    assert not form.results.has_bands
+    assert not form.is_whole
+    assert "af-stale" in editor.results.bands._dom_classes
+    form.set(("dependencies", "orders-table", "tested_rate"), "3,000/min")
+    editor.rest.now()
+    assert form.is_whole
+
+    def refuse(loaded: LoadedScenario) -> Results:
+        raise ModelError("the drain cannot be followed")
+
+    monkeypatch.setattr(Results, "of", refuse)
+    good = form.results
+    form.set((*Q, "service_rate"), "2,000/min")
+    assert form.problem_lines == ["the drain cannot be followed"]
+    assert (form.is_current, form.results) == (False, good)
+
+
 def test_no_variant_takes_the_place_of_another(form: FormState) -> None:
     form.pin("variant 2")
     form.set(("recovery_objective",), "200 min")
