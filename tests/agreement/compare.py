@@ -37,8 +37,6 @@ __all__ = ["differences", "unsafe"]
 SAME = 1e-6
 # The live answer goes by rates of a minute, and for three days.
 NEAR, LIVE_MIN = 2e-3, 2 * 1_440.0
-# Where arrivals change by the hour and come near what is served, a little of a rate is much of a drain.
-NEAR_PEAK = 0.05
 NOTHING = Plan((), None)
 
 
@@ -122,10 +120,7 @@ def _eta(loaded: LoadedScenario, item: QueueEstimate, known: Known, down_min: fl
         # What a dependency that is down still serves may empty a queue that is not counted as drained.
         if answer.empty.p50 is not None and back.backlog[-1] > 0.5:
             yield f"{item.name} drain: check never, eta {answer.empty.p50}"
-    near = NEAR if item.queue.arrival_rate.constant_per_min is not None else NEAR_PEAK
-    if item.drain_min is not None and (
-        answer.empty.p50 is None or abs(answer.empty.p50 - item.drain_min) > max(0.5, near * item.drain_min)
-    ):
+    elif answer.empty.p50 is None or abs(answer.empty.p50 - item.drain_min) > max(0.5, NEAR * item.drain_min):
         yield f"{item.name} drain: check {item.drain_min}, eta {answer.empty.p50}"
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from afterload.errors import ChangedError, InputError, OverrideError
+from afterload.errors import ChangedError, InputError, ModelError, OverrideError
 from afterload.estimates import estimate
 from afterload.forms.state import FormState
+from afterload.forms.state.results import Results
 from afterload.forms.views.editor import Editor
 from afterload.resources import resource
-from afterload.scenario import load_scenario
+from afterload.scenario import LoadedScenario, load_scenario
 from afterload.yamltree import DataPath
 
 Q: DataPath = ("queues", "orders")
