@@ -93,13 +93,13 @@ def test_deliveries_in_the_outage_and_the_start(load: Load) -> None:
 
 def test_deliveries_that_fail_in_the_outage_are_dead_lettered_and_nothing_says_they_are_not_counted(load: Load) -> None:
     """20 consumers whose items take 1 s and three attempts of 2 s make 171 deliveries a minute, every fourth of which is the
-    last of its item, from four times 3 min on.
+    last of its item, from three redeliveries of 3 min on.
     """
     more = ", dependency: d, during_outage: receive, max_receives: 4, visibility_timeout: 3 min"
     coupling = built(load, TABLE.format(more="") + QUEUE.format(more=more))
     assert not [doubt for doubt in coupling.doubts if "not counted" in doubt.text]
     result = simulate(coupling.system)
-    assert result.dead_lettered[0, 0] == pytest.approx(20 * 60 / (1 + 3 * 2) / 4 * (172 - 12))
+    assert result.dead_lettered[0, 0] == pytest.approx(20 * 60 / (1 + 3 * 2) / 4 * (172 - 9))
 
 
 def test_an_autoscaler_keeps_the_defaults_of_kubernetes(load: Load) -> None:
